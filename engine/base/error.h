@@ -1,0 +1,58 @@
+// Errors are values: a code for programs and a sentence for people. Nothing in the engine throws or aborts.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+
+namespace lapidary {
+
+enum class Code : uint8_t {
+    invalid_argument,  // the caller asked for something that makes no sense
+    not_found,         // a named thing does not exist
+    io,                // reading or writing failed outside the engine
+    truncated,         // the file ends before what it promises
+    bad_file,          // the bytes are not what they claim to be
+    unsupported,       // valid, but not something this engine runs
+    missing_tensor,    // a weight the model needs is not in the file
+    bad_shape,         // a weight has another shape than the metadata implies
+    limit,             // larger than the engine is willing to handle
+    out_of_memory,     // would not fit
+    cancelled,         // the caller changed its mind
+    internal,          // our fault
+};
+
+// The stable spelling that crosses the C ABI: "invalid_argument", "not_found", …
+std::string_view code_name(Code code);
+
+struct Error {
+    Code code = Code::internal;
+    std::string message;
+};
+
+template <class T>
+using Result = std::expected<T, Error>;
+using Status = Result<void>;
+
+// return fail(Code::bad_file, "the file has no tensor '{}'", name);
+template <class... Args>
+std::unexpected<Error> fail(Code code, FormatPattern<std::type_identity_t<Args>...> pattern, const Args&... args) {
+    return std::unexpected(Error{code, format<Args...>(pattern, args...)});
+}
+
+}  // namespace lapidary
+
+// auto header = TRY(parse(bytes));   — the value, or return the error to our caller.
+// CO_TRY is the same inside a coroutine. Both are GNU statement expressions, which clang supports on every
+// target we build for; they keep the happy path readable without exceptions.
+#define LAPIDARY_TRY_IMPL(return_keyword, expression)                           \
+    ({                                                                          \
+        auto&& lapidary_result = (expression);                                  \
+        if (!lapidary_result) [[unlikely]]                                      \
+            return_keyword std::unexpected(std::move(lapidary_result).error()); \
+        *std::move(lapidary_result);                                            \
+    })
+#define TRY(expression) LAPIDARY_TRY_IMPL(return, expression)
+#define CO_TRY(expression) LAPIDARY_TRY_IMPL(co_return, expression)
