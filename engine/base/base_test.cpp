@@ -27,6 +27,7 @@ TEST(Format, NamesSizesTheWayPeopleReadThem) {
 TEST(Format, TamesTextFromOutside) {
     EXPECT_EQ(printable("a\nb\x1b[31m"), "a?b?[31m");
     EXPECT_EQ(printable("ééé", 3), "é…");  // cut between characters
+    EXPECT_EQ(printable("a\xff\xc3 \xed\xa0\x80 €"), "a?? ??? €");
 }
 
 TEST(Half, RoundTripsEveryF16) {

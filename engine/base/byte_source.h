@@ -42,6 +42,17 @@ class MemorySource final : public ByteSource {
     Bytes bytes_;
 };
 
+// Where a file the engine makes goes: the other direction, in pieces and at offsets.
+class ByteSink {
+  public:
+    ByteSink() = default;
+    ByteSink(const ByteSink&) = delete;
+    ByteSink& operator=(const ByteSink&) = delete;
+    virtual ~ByteSink() = default;
+
+    virtual Task<Status> write(uint64_t offset, Bytes bytes, Cancel cancel) = 0;
+};
+
 // The check every source makes before it reads.
 Status check_range(ByteRange range, uint64_t size);
 

@@ -26,8 +26,12 @@ class Cancel {
 
     void request() {
         if (std::exchange(state_->requested, true)) return;
-        // A listener may remove itself or others: work on a copy of the list.
-        for (const auto& [id, listener] : std::vector(state_->listeners)) listener();
+        // A listener may remove others, or end whatever they belong to: take them one by one.
+        while (!state_->listeners.empty()) {
+            const auto listener = std::move(state_->listeners.front().second);
+            state_->listeners.erase(state_->listeners.begin());
+            listener();
+        }
     }
 
     // Something that waits for the host uses this to be woken early. Returns a number for `remove`.

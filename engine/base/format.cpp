@@ -4,6 +4,24 @@
 #include <cstdio>
 
 namespace lapidary {
+namespace {
+
+// Bytes of the UTF-8 character the text begins with; 0 when it begins with none.
+size_t valid_character(std::string_view text) {
+    const auto byte = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t{0}; };
+    const uint8_t first = byte(0);
+    if (first < 0x80) return 1;
+    const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4) return 0;
+    for (size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    }
+    const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+    const bool beyond = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
+    return overlong || beyond ? 0 : length;
+}
+
+}  // namespace
 
 void FormatArg::append_to(std::string& out) const {
     switch (kind_) {
@@ -54,7 +72,12 @@ std::string printable(std::string_view untrusted, size_t limit) {
         while (end > 0 && (uint8_t(untrusted[end]) & 0xC0) == 0x80) --end;
         untrusted = untrusted.substr(0, end);
     }
-    for (const char c : untrusted) out += uint8_t(c) < 0x20 || c == 0x7F ? '?' : c;
+    for (size_t i = 0; i < untrusted.size();) {
+        const size_t length = valid_character(untrusted.substr(i));
+        const bool shown = length > 1 || (length == 1 && uint8_t(untrusted[i]) >= 0x20 && untrusted[i] != 0x7F);
+        out += shown ? untrusted.substr(i, length) : "?";
+        i += shown ? length : 1;
+    }
     if (cut) out += "…";
     return out;
 }

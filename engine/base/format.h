@@ -67,8 +67,8 @@ std::string format(FormatPattern<std::type_identity_t<Args>...> pattern, const A
 // 1536 → "1.5 KiB". For sentences, not for machines.
 std::string format_bytes(uint64_t bytes);
 
-// Text that came from outside, made fit for a sentence: control characters become '?', and what is longer
-// than `limit` bytes is cut (never in the middle of a character).
+// Text that came from outside, made fit for a sentence: control characters and what is not UTF-8 become '?', and
+// what is longer than `limit` bytes is cut (never in the middle of a character).
 std::string printable(std::string_view untrusted, size_t limit = 80);
 
 }  // namespace lapidary

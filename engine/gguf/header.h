@@ -5,25 +5,17 @@
 #include <array>
 #include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/tensor_type.h"
+#include "gguf/name_index.h"
+#include "gguf/rules.h"
 #include "gguf/value.h"
 
 namespace lapidary::gguf {
-
-// Beyond these a file is refused whatever it says. Real Gemma 4 headers: 16 MB, 50 keys, up to 2,200 tensors.
-inline constexpr uint64_t kMaxHeaderBytes = 256ull << 20;
-inline constexpr uint64_t kMaxKeys = 1 << 16;
-inline constexpr uint64_t kMaxTensors = 1 << 17;
-inline constexpr uint64_t kMaxStringBytes = 1ull << 30;
-inline constexpr uint64_t kMaxArrayElements = 1ull << 30;
-inline constexpr size_t kMaxTensorName = 63;
-inline constexpr size_t kMaxDims = 4;
 
 struct TensorInfo {
     std::string_view name;
@@ -32,7 +24,9 @@ struct TensorInfo {
     std::array<uint64_t, kMaxDims> ne{1, 1, 1, 1};  // ne[0] is the contiguous dimension
     ByteRange range;                                // in the file, not in the data section; inside the file
 
+    // Cannot overflow, and neither can a product of only some of the dimensions: the parser has checked.
     [[nodiscard]] uint64_t elements() const { return ne[0] * ne[1] * ne[2] * ne[3]; }
+    [[nodiscard]] std::span<const uint64_t> dims() const { return std::span(ne).first(n_dims); }
 };
 
 struct KeyValue {
@@ -40,12 +34,12 @@ struct KeyValue {
     Value value;
 };
 
-// Views point into `bytes`, which the header keeps alive: copies are cheap and safe.
+// Views point into `bytes`, which the header keeps alive: copies are safe.
 class Header {
   public:
     uint32_t version = 0;
-    uint64_t alignment = 32;
-    uint64_t data_start = 0;
+    uint64_t alignment = kDefaultAlignment;
+    uint64_t data_start = 0;  // may lie beyond the end of a file that has no tensors
     uint64_t file_length = 0;
     std::vector<KeyValue> keys;       // in file order
     std::vector<TensorInfo> tensors;  // in file order
@@ -62,11 +56,12 @@ class Header {
 
   private:
     friend class HeaderParser;
-    std::unordered_map<std::string_view, uint32_t> key_index_;
-    std::unordered_map<std::string_view, uint32_t> tensor_index_;
+    NameIndex key_index_;
+    NameIndex tensor_index_;
 };
 
-// More bytes of the file are needed to go on: at least this many from its start.
+// More bytes of the file are needed to go on: at least this many from its start. Always more than were given,
+// never more than the file has, and never more than the header of a good file takes.
 struct NeedMore {
     uint64_t bytes = 0;
 };
@@ -75,7 +70,7 @@ struct NeedMore {
 // or why this is not a file we read.
 Result<std::variant<Header, NeedMore>> parse_header(const std::shared_ptr<const Bytes>& prefix, uint64_t file_length);
 
-// Reads as much of the start of the file as the header takes, and parses it.
+// Reads as much of the start of the file as the header takes (at most twice that, or 64 KiB), and parses it.
 Task<Result<Header>> read_header(ByteSource& source, Cancel cancel);
 
 }  // namespace lapidary::gguf

@@ -17,6 +17,7 @@ uint32_t fixed_size(ValueType type) {
         case ValueType::uint64:
         case ValueType::int64:
         case ValueType::float64: return 8;
+        case ValueType::none:
         case ValueType::string:
         case ValueType::array: return 0;
     }
@@ -25,6 +26,7 @@ uint32_t fixed_size(ValueType type) {
 
 std::string_view value_type_name(ValueType type) {
     switch (type) {
+        case ValueType::none: return "unknown";
         case ValueType::uint8: return "uint8";
         case ValueType::int8: return "int8";
         case ValueType::uint16: return "uint16";
@@ -40,6 +42,34 @@ std::string_view value_type_name(ValueType type) {
         case ValueType::float64: return "float64";
     }
     return "unknown";
+}
+
+namespace {
+
+bool well_formed_array(std::span<const uint8_t> bytes) {
+    if (bytes.size() < 12) return false;
+    const auto element = ValueType(load<int32_t>(bytes.data()));
+    const auto count = load<uint64_t>(bytes.data() + 4);
+    bytes = bytes.subspan(12);
+    if (const uint32_t size = fixed_size(element); size > 0) {
+        return count == bytes.size() / size && bytes.size() % size == 0;
+    }
+    if (element != ValueType::string) return false;
+    for (uint64_t i = 0; i < count; ++i) {
+        if (bytes.size() < 8) return false;
+        const auto length = load<uint64_t>(bytes.data());
+        if (length > bytes.size() - 8) return false;
+        bytes = bytes.subspan(8 + size_t(length));
+    }
+    return bytes.empty();
+}
+
+}  // namespace
+
+bool Value::well_formed() const {
+    if (const uint32_t size = fixed_size(type_); size > 0) return bytes_.size() == size;
+    if (type_ == ValueType::string) return bytes_.size() >= 8 && load<uint64_t>(bytes_.data()) == bytes_.size() - 8;
+    return type_ == ValueType::array && well_formed_array(bytes_);
 }
 
 std::optional<int64_t> Value::as_integer() const {
@@ -64,6 +94,7 @@ std::optional<int64_t> Value::as_integer() const {
 std::optional<double> Value::as_number() const {
     if (type_ == ValueType::float32) return load<float>(bytes_.data());
     if (type_ == ValueType::float64) return load<double>(bytes_.data());
+    if (type_ == ValueType::uint64) return double(load<uint64_t>(bytes_.data()));
     const auto integer = as_integer();
     if (!integer) return std::nullopt;
     return double(*integer);
@@ -88,6 +119,7 @@ std::optional<Array> Value::as_array() const {
 
 Value Array::at(uint64_t index) const {
     const uint32_t size = fixed_size(element_type_);
+    if (size == 0 || index >= count_) return {ValueType::none, {}};
     return {element_type_, bytes_.subspan(size_t(index) * size, size)};
 }
 

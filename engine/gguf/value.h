@@ -1,6 +1,7 @@
 // Metadata values as they lie in the header: views into its bytes, decoded when asked for.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 namespace lapidary::gguf {
 
 enum class ValueType : int32_t {
+    none = -1,  // never in a file: an element that is not there
     uint8 = 0,
     int8 = 1,
     uint16 = 2,
@@ -41,7 +43,8 @@ class Array {
     // The encoded elements, for copying as they are.
     [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
 
-    // Element `index` of an array of scalars (not of strings: those are read in order, see for_each_string).
+    // Element `index` of an array of scalars. Beyond the end, and for strings (those are read in order, see
+    // for_each_string), a value of type none, of which every as_… function is empty.
     [[nodiscard]] Value at(uint64_t index) const;
 
     // Calls visit(index, text) for every string; does nothing for an array of scalars.
@@ -64,6 +67,9 @@ class Value {
     // The encoded value, for copying as it is.
     [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
 
+    // Whether the bytes are one whole value of the type. True of everything the parser made.
+    [[nodiscard]] bool well_formed() const;
+
     [[nodiscard]] std::optional<int64_t> as_integer() const;  // any integer type that fits
     [[nodiscard]] std::optional<double> as_number() const;    // any integer or float type
     [[nodiscard]] std::optional<bool> as_bool() const;        // bool, or an integer 0 or 1
@@ -75,7 +81,9 @@ class Value {
     std::span<const uint8_t> bytes_;  // without the type word; a string or array includes its length words
 };
 
-// Little-endian loads from unaligned bytes, wide enough already.
+static_assert(std::endian::native == std::endian::little, "GGUF files are read as they lie");
+
+// Loads from unaligned bytes; the caller has checked that there are enough.
 template <class T>
 T load(const uint8_t* at) {
     T value;
