@@ -1,0 +1,35 @@
+// A prompt in pieces that remember who wrote them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lapidary::chat {
+
+// A trusted piece was written by the template: "<|turn>" in it is the token. An untrusted piece came from outside
+// (a person, a tool, a document): "<|turn>" in it is seven characters, and must be tokenized as such.
+struct Piece {
+    std::string text;
+    bool trusted = false;
+    bool operator==(const Piece&) const = default;
+};
+
+class PieceWriter {
+  public:
+    void trusted(std::string_view text) { append(text, true); }
+    void untrusted(std::string_view text) { append(text, false); }
+
+    // What was written so far. Neighbours always differ in trust.
+    std::vector<Piece>& pieces() { return pieces_; }
+
+  private:
+    void append(std::string_view text, bool trusted) {
+        if (text.empty()) return;
+        if (pieces_.empty() || pieces_.back().trusted != trusted) pieces_.push_back({{}, trusted});
+        pieces_.back().text += text;
+    }
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace lapidary::chat

@@ -1,0 +1,255 @@
+#include "chat/render.h"
+
+#include <span>
+
+#include "chat/markers.h"
+#include "chat/text.h"
+#include "chat/tools.h"
+#include "chat/value_syntax.h"
+
+namespace lapidary::chat {
+namespace {
+
+// The text of a model message without the thoughts that were left in it.
+std::string without_thoughts(std::string_view text) {
+    std::string kept;
+    while (true) {
+        const size_t end = text.find(kChannelClose);
+        const std::string_view piece = text.substr(0, end);
+        kept += piece.substr(0, piece.find(kChannelOpen));
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + kChannelClose.size());
+    }
+    return std::string(trim(kept));
+}
+
+std::string_view placeholder(PartKind kind) {
+    switch (kind) {
+        case PartKind::image: return kImage;
+        case PartKind::audio: return kAudio;
+        case PartKind::video: return kVideo;
+        case PartKind::text: break;
+    }
+    return {};
+}
+
+class Renderer {
+  public:
+    Renderer(const Conversation& conversation, const RenderOptions& options)
+        : tools_(conversation.tools), messages_(conversation.messages), options_(options) {}
+
+    Result<Prompt> run() {
+        out_.trusted(kBos);
+        TRY(system_turn());
+        for (size_t i = 0; i < messages_.size(); ++i) {
+            if (messages_[i].role == Role::user) last_user_ = ptrdiff_t(i);
+        }
+        for (size_t i = 0; i < messages_.size(); ++i) {
+            // Results are written by the message whose calls they answer.
+            if (messages_[i].role != Role::tool) message(i);
+        }
+        if (options_.generation != GenerationPrompt::none) generation_prompt();
+        return Prompt{std::move(out_.pieces()), end_};
+    }
+
+  private:
+    Status system_turn() {
+        const bool has_text =
+            !messages_.empty() && (messages_.front().role == Role::system || messages_.front().role == Role::developer);
+        if (!has_text && tools_.empty() && !options_.thinking) return {};
+        open_turn("system");
+        if (options_.thinking) {
+            out_.trusted(kThink);
+            out_.trusted("\n");
+        }
+        if (has_text) {
+            const Message& first = messages_.front();
+            for (size_t i = 0; i < first.parts.size(); ++i) {
+                if (first.parts[i].kind != PartKind::text) {
+                    return fail(Code::unsupported,
+                                "messages[0].content[{}] is not text; a system message can only hold text", i);
+                }
+                out_.untrusted(trim(first.parts[i].text));
+                if (first.content_is_list) out_.trusted(" ");
+            }
+            messages_ = messages_.subspan(1);
+        }
+        for (const Tool& tool : tools_) write_tool(out_, tool);
+        close_turn();
+        return {};
+    }
+
+    void message(size_t index) {
+        const Message& message = messages_[index];
+        const bool model = message.role == Role::assistant;
+        if (!model || !previous_was_model_) open_turn(model ? "model" : role_text(message));
+        previous_was_model_ = model;
+
+        // Thoughts are for the work at hand; those before the last question are forgotten.
+        if (!message.reasoning.empty() && ptrdiff_t(index) > last_user_) {
+            open_thought();
+            out_.untrusted(message.reasoning);
+            out_.trusted("\n");
+            out_.trusted(kChannelClose);
+        }
+        for (const ToolCall& call : message.tool_calls) write_call(call);
+        size_t next = index + 1;
+        while (next < messages_.size() && messages_[next].role == Role::tool) ++next;
+        const bool answered = write_results(message, messages_.subspan(index + 1, next - index - 1));
+        const bool has_body = write_body(message);
+        closed_after_results_ = answered && has_body;
+
+        if (!message.tool_calls.empty() && !answered) {
+            out_.trusted(kResponseOpen);
+            end_ = PromptEnd::awaiting_results;
+            return;
+        }
+        // The turn stays open for the next message of the model, or for what it will say to the results.
+        const bool last = next == messages_.size();
+        const bool open = last ? answered && !has_body : model && messages_[next].role == Role::assistant;
+        if (open) {
+            end_ = PromptEnd::answer;
+        } else {
+            close_turn();
+        }
+    }
+
+    void write_call(const ToolCall& call) {
+        out_.trusted(kCallOpen);
+        out_.trusted("call:");
+        out_.untrusted(call.name);
+        out_.trusted("{");
+        if (call.arguments.is_string()) {
+            out_.untrusted(string_of(call.arguments));
+        } else {
+            write_members(out_, call.arguments, KeyStyle::bare);
+        }
+        out_.trusted("}");
+        out_.trusted(kCallClose);
+    }
+
+    // Whether there were any.
+    bool write_results(const Message& message, std::span<const Message> following) {
+        if (!message.tool_responses.empty()) {
+            for (const ToolResponse& response : message.tool_responses) write_result(response.name, response.response);
+            return true;
+        }
+        if (message.tool_calls.empty()) return false;
+        for (const Message& result : following) {
+            const std::string_view name = name_of(result, message.tool_calls);
+            if (result.value) {
+                write_result(name, *result.value);
+                continue;
+            }
+            std::string text;
+            for (const Part& part : result.parts) text += part.text;
+            write_result(name, Json(std::move(text)));
+            for (const Part& part : result.parts) out_.trusted(placeholder(part.kind));
+        }
+        return !following.empty();
+    }
+
+    static std::string_view name_of(const Message& result, std::span<const ToolCall> calls) {
+        for (const ToolCall& call : calls) {
+            if (!result.tool_call_id.empty() && call.id == result.tool_call_id) return call.name;
+        }
+        return result.name.empty() ? std::string_view("unknown") : std::string_view(result.name);
+    }
+
+    void write_result(std::string_view name, const Json& value) {
+        out_.trusted(kResponseOpen);
+        out_.trusted("response:");
+        out_.untrusted(name);
+        out_.trusted("{");
+        if (value.is_object()) {
+            write_members(out_, value, KeyStyle::bare);
+        } else {
+            out_.trusted("value:");
+            write_value(out_, value, KeyStyle::bare);
+        }
+        out_.trusted("}");
+        out_.trusted(kResponseClose);
+    }
+
+    // Whether anything was written.
+    bool write_body(const Message& message) {
+        bool any = false;
+        for (const Part& part : message.parts) {
+            if (part.kind != PartKind::text) {
+                out_.trusted(placeholder(part.kind));
+                any = true;
+                continue;
+            }
+            const std::string text =
+                message.role == Role::assistant ? without_thoughts(part.text) : std::string(trim(part.text));
+            out_.untrusted(text);
+            any = any || !text.empty();
+        }
+        return any;
+    }
+
+    void generation_prompt() {
+        if (end_ == PromptEnd::awaiting_results) return;
+        if (end_ == PromptEnd::answer) {
+            if (options_.thinking) {
+                open_thought();
+                end_ = PromptEnd::thought;
+            }
+            return;
+        }
+        if (closed_after_results_ && options_.generation == GenerationPrompt::as_template) return;
+        open_turn("model");
+        if (!options_.thinking && options_.size == ModelSize::large) {
+            open_thought();
+            out_.trusted(kChannelClose);
+        }
+        end_ = PromptEnd::answer;
+    }
+
+    void open_turn(std::string_view role) {
+        out_.trusted(kTurnOpen);
+        out_.trusted(role);
+        out_.trusted("\n");
+    }
+
+    void close_turn() {
+        out_.trusted(kTurnClose);
+        out_.trusted("\n");
+        end_ = PromptEnd::closed;
+    }
+
+    void open_thought() {
+        out_.trusted(kChannelOpen);
+        out_.trusted(kThoughtName);
+    }
+
+    std::span<const Tool> tools_;
+    std::span<const Message> messages_;  // without the first once the system turn has taken it
+    RenderOptions options_;
+    PieceWriter out_;
+    PromptEnd end_ = PromptEnd::closed;
+    ptrdiff_t last_user_ = -1;
+    bool previous_was_model_ = false;
+    bool closed_after_results_ = false;  // the last message had calls, their results, and text
+};
+
+}  // namespace
+
+std::string Prompt::text() const {
+    std::string out;
+    for (const Piece& piece : pieces) out += piece.text;
+    return out;
+}
+
+Result<Prompt> render_pieces(const Conversation& conversation, const RenderOptions& options) {
+    if (conversation.messages.empty()) {
+        return fail(Code::invalid_argument, "the conversation is empty; one message is the least");
+    }
+    return Renderer(conversation, options).run();
+}
+
+Result<std::string> render(const Conversation& conversation, const RenderOptions& options) {
+    return TRY(render_pieces(conversation, options)).text();
+}
+
+}  // namespace lapidary::chat

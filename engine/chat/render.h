@@ -1,0 +1,53 @@
+// From a conversation to the prompt the model was trained on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "chat/message.h"
+#include "chat/pieces.h"
+
+namespace lapidary::chat {
+
+// The two families differ only in how they are told not to think: large models get an empty thought to continue
+// from, small ones (those with per-layer embeddings, E2B and E4B) do not.
+enum class ModelSize : uint8_t { small, large };
+
+// Whether the prompt ends with the beginning of the model's turn.
+enum class GenerationPrompt : uint8_t {
+    none,
+    as_template,  // as the published template has it: not after a message with text, calls and results
+    always,       // there too, so that the model need not guess whose turn it is
+};
+
+struct RenderOptions {
+    ModelSize size = ModelSize::small;
+    bool thinking = false;
+    GenerationPrompt generation = GenerationPrompt::as_template;
+};
+
+// What the last token of the prompt leaves open, so that the output can be read (parser.h).
+enum class PromptEnd : uint8_t {
+    answer,            // the model continues with an answer, a call or a thought it opens itself
+    thought,           // the model continues inside a thought the prompt has opened
+    awaiting_results,  // the last message has calls without results: nothing to generate yet
+    closed,            // the turn is closed and no generation prompt was asked for
+};
+
+struct Prompt {
+    std::vector<Piece> pieces;
+    PromptEnd end = PromptEnd::answer;
+
+    [[nodiscard]] std::string text() const;
+};
+
+// Text and markers, with the authors told apart. A tokenizer should treat runs of ordinary text as one, over the
+// borders of pieces; only the recognition of markers depends on trust.
+Result<Prompt> render_pieces(const Conversation& conversation, const RenderOptions& options);
+
+// The same as one text, "<bos>" included. Use it for showing and comparing; what goes to the model should come from
+// render_pieces, or a message that spells "<turn|>" could end its own turn.
+Result<std::string> render(const Conversation& conversation, const RenderOptions& options);
+
+}  // namespace lapidary::chat
