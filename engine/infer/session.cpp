@@ -1,0 +1,97 @@
+#include "infer/session.h"
+
+#include <algorithm>
+
+namespace lapidary::infer {
+namespace {
+// Prompt tokens between two reports of progress.
+constexpr size_t kPromptStep = 128;
+}  // namespace
+
+void Session::reset() {
+    runner_->truncate(0);
+    tokens_.clear();
+}
+
+uint32_t Session::common_prefix(std::span<const int32_t> prompt) const {
+    const auto [mine, other] = std::ranges::mismatch(tokens_, prompt);
+    return uint32_t(std::min(size_t(mine - tokens_.begin()), prompt.size() - 1));
+}
+
+Task<Result<std::vector<float>>> Session::append(std::span<const int32_t> tokens, LogitsWanted wanted,
+                                                 Breathe breathe) {
+    auto logits = CO_TRY(co_await runner_->run(tokens, wanted, std::move(breathe)));
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    co_return logits;
+}
+
+Task<Result<std::vector<float>>> Session::prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
+                                                  Breathe breathe) {
+    const uint32_t known = common_prefix(prompt);
+    runner_->truncate(known);
+    tokens_.resize(known);
+    std::vector<float> logits;
+    for (size_t at = known; at < prompt.size(); at += kPromptStep) {
+        const auto part = prompt.subspan(at, std::min(kPromptStep, prompt.size() - at));
+        const bool last = at + part.size() == prompt.size();
+        logits = CO_TRY(co_await append(part, last ? LogitsWanted::last : LogitsWanted::none, breathe));
+        if (listener.on_prompt) listener.on_prompt(uint32_t(at + part.size()), uint32_t(prompt.size()));
+    }
+    co_return logits;
+}
+
+Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, GenerateOptions options,
+                                              GenerateListener listener, Breathe breathe) {
+    if (prompt.empty()) co_return fail(Code::invalid_argument, "the prompt is empty");
+    if (prompt.size() >= runner_->context()) {
+        co_return fail(Code::limit, "the prompt has {} tokens and the context holds {}: there is no room for an answer",
+                       prompt.size(), runner_->context());
+    }
+    CO_TRY(sample::check(options.sampling, runner_->vocabulary()));
+    GenerateStats stats;
+    stats.prompt_tokens = uint32_t(prompt.size());
+    stats.cached_tokens = common_prefix(prompt);
+    const double started = clock_();
+    std::vector<float> logits = CO_TRY(co_await prefill(prompt, listener, breathe));
+    stats.prompt_ms = clock_() - started;
+
+    sample::Sampler sampler(options.sampling);
+    for (const int32_t token : prompt) sampler.accept(token);
+    const double answered = clock_();
+    const auto finish = [&](Finish why) {
+        stats.finish = why;
+        stats.completion_ms = clock_() - answered;
+        return stats;
+    };
+    while (true) {
+        // The step is the position of the token, so a regenerated answer with the same seed is the same answer.
+        const auto choice = CO_TRY(sampler.sample(logits, uint32_t(tokens_.size())));
+        ++stats.completion_tokens;
+        if (listener.is_end && listener.is_end(choice.token)) co_return finish(Finish::stop);
+        if (listener.on_token && !listener.on_token(choice.token)) co_return finish(Finish::stop);
+        if (stats.completion_tokens == options.max_tokens) co_return finish(Finish::length);
+        if (runner_->position() == runner_->context()) co_return finish(Finish::length);
+        sampler.accept(choice.token);
+        const int32_t next[] = {choice.token};
+        logits = CO_TRY(co_await append(next, LogitsWanted::last, breathe));
+        if (breathe) CO_TRY(co_await breathe());
+    }
+}
+
+Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe) {
+    // All rows of a long text with a large vocabulary would not fit in memory: run a few positions at a time.
+    constexpr size_t kRows = 16;
+    reset();
+    const size_t vocabulary = runner_->vocabulary();
+    for (size_t at = 0; at < tokens.size(); at += kRows) {
+        const auto part = std::span<const int32_t>(tokens).subspan(at, std::min(kRows, tokens.size() - at));
+        const auto rows = CO_TRY(co_await append(part, LogitsWanted::all, breathe));
+        for (size_t i = 0; i < part.size(); ++i) {
+            const auto begin = rows.begin() + ptrdiff_t(i * vocabulary);
+            CO_TRY(co_await on_row(uint32_t(at + i), std::vector<float>(begin, begin + ptrdiff_t(vocabulary))));
+        }
+    }
+    co_return Status{};
+}
+
+}  // namespace lapidary::infer

@@ -1,0 +1,76 @@
+// Session: one conversation with a model. It remembers which tokens the runner holds, so that a prompt that begins
+// like the last one only pays for what is new.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/runner.h"
+#include "sample/sampler.h"
+
+namespace lapidary::infer {
+
+struct GenerateOptions {
+    uint32_t max_tokens = 0;  // 0: until the model ends or the context is full
+    sample::Params sampling;
+};
+
+enum class Finish : uint8_t {
+    stop,    // the model ended its turn, or the listener had enough
+    length,  // max_tokens, or the context is full
+};
+
+struct GenerateStats {
+    Finish finish = Finish::stop;
+    uint32_t prompt_tokens = 0;
+    uint32_t cached_tokens = 0;      // of the prompt, already known from before
+    uint32_t completion_tokens = 0;  // the token that ended the answer included
+    double prompt_ms = 0;
+    double completion_ms = 0;
+};
+
+// What generation tells while it runs.
+struct GenerateListener {
+    // Prompt tokens done and in all.
+    std::function<void(uint32_t done, uint32_t total)> on_prompt;
+    // A token of the answer; false stops.
+    std::function<bool(int32_t token)> on_token;
+    // Ends the answer; it is not passed to on_token.
+    std::function<bool(int32_t token)> is_end;
+};
+
+class Session {
+  public:
+    using Clock = std::function<double()>;  // milliseconds
+
+    Session(std::unique_ptr<Runner> runner, Clock clock) : runner_(std::move(runner)), clock_(std::move(clock)) {}
+
+    [[nodiscard]] Runner& runner() { return *runner_; }
+    [[nodiscard]] std::span<const int32_t> tokens() const { return tokens_; }
+
+    // Makes the runner hold `prompt`, reusing the longest common beginning, and goes on from there.
+    Task<Result<GenerateStats>> generate(std::vector<int32_t> prompt, GenerateOptions options,
+                                         GenerateListener listener, Breathe breathe);
+
+    // Logits of every position of `tokens`, from an empty context, handed out one row at a time.
+    using OnRow = std::function<Task<Status>(uint32_t position, std::vector<float> logits)>;
+    Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe);
+
+    void reset();
+
+  private:
+    // The part of `prompt` the runner need not see again. The last token is always run, because its logits are wanted.
+    [[nodiscard]] uint32_t common_prefix(std::span<const int32_t> prompt) const;
+    Task<Result<std::vector<float>>> prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
+                                             Breathe breathe);
+    Task<Result<std::vector<float>>> append(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
+
+    std::unique_ptr<Runner> runner_;
+    Clock clock_;
+    std::vector<int32_t> tokens_;  // what the runner holds
+};
+
+}  // namespace lapidary::infer

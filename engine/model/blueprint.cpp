@@ -1,0 +1,163 @@
+#include "model/blueprint.h"
+
+namespace lapidary::model {
+namespace {
+
+struct Member {
+    std::string_view variant;
+    uint32_t layers, period, width, heads, kv_sliding, kv_full, ffn, per_layer, shared, window, context;
+};
+
+// Every `period`-th layer attends to everything, the others slide.
+constexpr Member kFamily[] = {
+    {"E2B", 35, 5, 1536, 8, 1, 1, 6144, 256, 20, 512, 131072},
+    {"E4B", 42, 6, 2560, 8, 2, 2, 10240, 256, 18, 512, 131072},
+    {"12B", 48, 6, 3840, 16, 8, 1, 15360, 0, 0, 1024, 262144},
+    {"26B-A4B", 30, 6, 2816, 16, 8, 2, 2112, 0, 0, 1024, 262144},
+    {"31B", 60, 6, 5376, 32, 16, 4, 21504, 0, 0, 1024, 262144},
+};
+constexpr uint32_t kVocabulary = 262144;
+constexpr uint32_t kSlidingDim = 256;
+constexpr uint32_t kFullDim = 512;
+
+// Only the large models take their values from the keys, on full layers.
+bool has_values(const Config& config, const LayerConfig& layer) {
+    return layer.sliding || config.is_small();
+}
+
+void list_layer(const Config& config, uint32_t index, BlueprintOptions options, std::vector<TensorBlueprint>& out) {
+    const LayerConfig& layer = config.layers[index];
+    const uint64_t d = config.width;
+    const std::string blk = "blk." + std::to_string(index) + ".";
+    const auto add = [&](const char* name, std::vector<uint64_t> ne) { out.push_back({blk + name, std::move(ne)}); };
+    add("attn_norm.weight", {d});
+    add("attn_q.weight", {d, layer.q_width()});
+    add("attn_q_norm.weight", {layer.head_dim});
+    if (config.owns_kv(index) || options.unused_shared_kv) {
+        add("attn_k.weight", {d, layer.kv_width()});
+        add("attn_k_norm.weight", {layer.head_dim});
+        if (has_values(config, layer)) add("attn_v.weight", {d, layer.kv_width()});
+    }
+    add("attn_output.weight", {layer.q_width(), d});
+    add("post_attention_norm.weight", {d});
+    add("ffn_norm.weight", {d});
+    add("ffn_gate.weight", {d, layer.ffn});
+    add("ffn_up.weight", {d, layer.ffn});
+    add("ffn_down.weight", {layer.ffn, d});
+    add("post_ffw_norm.weight", {d});
+    add("layer_output_scale.weight", {1});
+    if (const uint64_t p = config.per_layer_width; p > 0) {
+        add("inp_gate.weight", {d, p});
+        add("proj.weight", {p, d});
+        add("post_norm.weight", {d});
+    }
+    if (const ExpertConfig& moe = config.experts; moe.count > 0) {
+        add("ffn_gate_inp.weight", {d, moe.count});
+        add("ffn_gate_inp.scale", {d});
+        add("ffn_gate_up_exps.weight", {d, uint64_t{2} * moe.ffn, moe.count});
+        add("ffn_down_exps.weight", {moe.ffn, d, moe.count});
+        add("ffn_down_exps.scale", {moe.count});
+        add("pre_ffw_norm_2.weight", {d});
+        add("post_ffw_norm_1.weight", {d});
+        add("post_ffw_norm_2.weight", {d});
+    }
+}
+
+}  // namespace
+
+Result<Config> family_config(std::string_view variant) {
+    for (const Member& member : kFamily) {
+        if (member.variant != variant) continue;
+        Config config;
+        config.name = "Gemma 4 " + std::string(variant);
+        config.variant = std::string(variant);
+        config.width = member.width;
+        config.vocabulary = kVocabulary;
+        config.context_length = member.context;
+        config.sliding_window = member.window;
+        config.per_layer_width = member.per_layer;
+        config.shared_kv_layers = member.shared;
+        if (variant == "26B-A4B") config.experts = {.count = 128, .used = 8, .ffn = 704};
+        const uint32_t owners = member.layers - member.shared;
+        for (uint32_t i = 0; i < member.layers; ++i) {
+            const bool sliding = i % member.period != member.period - 1;
+            // The last owner is a full layer and the one before it slides: those two are the donors.
+            const uint32_t donor = sliding ? owners - 2 : owners - 1;
+            config.layers.push_back({.sliding = sliding,
+                                     .heads = member.heads,
+                                     .kv_heads = sliding ? member.kv_sliding : member.kv_full,
+                                     .head_dim = sliding ? kSlidingDim : kFullDim,
+                                     // E2B's shared layers are twice as wide.
+                                     .ffn = variant == "E2B" && i >= owners ? 2 * member.ffn : member.ffn,
+                                     .kv_layer = i < owners ? i : donor});
+        }
+        return config;
+    }
+    return fail(Code::not_found, "there is no Gemma 4 '{}': E2B, E4B, 12B, 26B-A4B and 31B exist", printable(variant));
+}
+
+std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions options) {
+    std::vector<TensorBlueprint> out;
+    const uint64_t d = config.width;
+    const uint64_t p = config.per_layer_width;
+    const uint64_t all_p = p * config.layers.size();
+    out.push_back({"token_embd.weight", {d, config.vocabulary}});
+    out.push_back({"output_norm.weight", {d}});
+    for (const LayerConfig& layer : config.layers) {
+        if (layer.sliding) continue;
+        out.push_back({"rope_freqs.weight", {layer.head_dim / 2}});
+        break;
+    }
+    if (p > 0) {
+        out.push_back({"per_layer_token_embd.weight", {all_p, config.vocabulary}});
+        out.push_back({"per_layer_model_proj.weight", {d, all_p}});
+        out.push_back({"per_layer_proj_norm.weight", {p}});
+    }
+    for (uint32_t i = 0; i < config.layers.size(); ++i) list_layer(config, i, options, out);
+    return out;
+}
+
+void write_metadata(const Config& config, gguf::Writer& writer) {
+    const auto key = [](const char* name) { return "gemma4." + std::string(name); };
+    std::vector<uint32_t> kv_heads;
+    std::vector<uint32_t> ffn;
+    std::vector<bool> sliding;
+    uint32_t full_dim = 0;
+    uint32_t sliding_dim = 0;
+    for (const LayerConfig& layer : config.layers) {
+        kv_heads.push_back(layer.kv_heads);
+        ffn.push_back(layer.ffn);
+        sliding.push_back(layer.sliding);
+        (layer.sliding ? sliding_dim : full_dim) = layer.head_dim;
+    }
+    writer.set_string("general.architecture", "gemma4");
+    writer.set_string("general.name", config.name);
+    writer.set_u32(key("block_count"), uint32_t(config.layers.size()));
+    writer.set_u32(key("context_length"), config.context_length);
+    writer.set_u32(key("embedding_length"), config.width);
+    writer.set_u32(key("vocab_size"), config.vocabulary);
+    writer.set_u32s(key("feed_forward_length"), ffn);
+    writer.set_u32(key("attention.head_count"), config.layers.front().heads);
+    writer.set_u32s(key("attention.head_count_kv"), kv_heads);
+    writer.set_u32(key("attention.key_length"), full_dim);
+    writer.set_u32(key("attention.value_length"), full_dim);
+    writer.set_u32(key("attention.key_length_swa"), sliding_dim);
+    writer.set_u32(key("attention.value_length_swa"), sliding_dim);
+    writer.set_f32(key("attention.layer_norm_rms_epsilon"), config.norm_epsilon);
+    writer.set_u32(key("attention.sliding_window"), config.sliding_window);
+    writer.set_bools(key("attention.sliding_window_pattern"), sliding);
+    writer.set_u32(key("attention.shared_kv_layers"), config.shared_kv_layers);
+    writer.set_u32(key("embedding_length_per_layer_input"), config.per_layer_width);
+    writer.set_f32(key("rope.freq_base"), config.rope_base_full);
+    writer.set_f32(key("rope.freq_base_swa"), config.rope_base_sliding);
+    writer.set_u32(key("rope.dimension_count"), full_dim);
+    writer.set_u32(key("rope.dimension_count_swa"), sliding_dim);
+    writer.set_f32(key("final_logit_softcapping"), config.logit_softcap);
+    if (config.experts.count > 0) {
+        writer.set_u32(key("expert_count"), config.experts.count);
+        writer.set_u32(key("expert_used_count"), config.experts.used);
+        writer.set_u32(key("expert_feed_forward_length"), config.experts.ffn);
+    }
+}
+
+}  // namespace lapidary::model

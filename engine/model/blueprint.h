@@ -1,0 +1,32 @@
+// The members of the Gemma 4 family from their published sizes: what metadata and which tensors such a file has.
+// For making synthetic models, and for testing that we read what we know.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf/writer.h"
+#include "model/config.h"
+
+namespace lapidary::model {
+
+// "E2B", "E4B", "12B", "26B-A4B", "31B".
+Result<Config> family_config(std::string_view variant);
+
+struct TensorBlueprint {
+    std::string name;
+    std::vector<uint64_t> ne;  // contiguous dimension first
+};
+
+struct BlueprintOptions {
+    // Older conversions carry the K and V weights of layers that use a donor's.
+    bool unused_shared_kv = false;
+};
+
+std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions options);
+
+// The `general.*` and `gemma4.*` keys; no vocabulary.
+void write_metadata(const Config& config, gguf::Writer& writer);
+
+}  // namespace lapidary::model

@@ -1,0 +1,287 @@
+#include "model/config.h"
+
+#include <cmath>
+
+namespace lapidary::model {
+namespace {
+
+// Sizes beyond these are not a model but a mistake or an attack; the largest Gemma 4 is far below each of them.
+constexpr int64_t kMaxLayers = 1024;
+constexpr int64_t kMaxWidth = 1 << 17;
+constexpr int64_t kMaxHeads = 1024;
+constexpr int64_t kMaxHeadDim = 8192;
+constexpr int64_t kMaxFfn = 1 << 20;
+constexpr int64_t kMaxContext = 1 << 26;
+constexpr int64_t kMaxVocabulary = 1 << 22;
+constexpr int64_t kMaxExperts = 4096;
+
+// Reads `gemma4.*` keys, with errors that name the key.
+class KeyReader {
+  public:
+    explicit KeyReader(const gguf::Header& header) : header_(header) {}
+
+    [[nodiscard]] const gguf::Value* find(std::string_view key) const { return header_.find(full(key)); }
+
+    [[nodiscard]] Result<uint32_t> integer(std::string_view key, int64_t low, int64_t high) const {
+        const gguf::Value* value = find(key);
+        if (value == nullptr) return fail(Code::bad_file, "the metadata key '{}' is missing", full(key));
+        return in_range(key, *value, low, high);
+    }
+
+    [[nodiscard]] Result<uint32_t> integer_or(std::string_view key, int64_t low, int64_t high, uint32_t other) const {
+        if (find(key) == nullptr) return other;
+        return integer(key, low, high);
+    }
+
+    [[nodiscard]] Result<float> number_or(std::string_view key, double low, double high, float other) const {
+        const gguf::Value* value = find(key);
+        if (value == nullptr) return other;
+        const auto number = value->as_number();
+        if (!number || !(*number >= low && *number <= high)) {
+            return fail(Code::bad_file, "the metadata key '{}' is not a number between {} and {}", full(key), low,
+                        high);
+        }
+        return float(*number);
+    }
+
+    // A key that is one number for all layers or an array with one number a layer.
+    [[nodiscard]] Result<std::vector<uint32_t>> per_layer(std::string_view key, uint32_t layers, int64_t low,
+                                                          int64_t high) const {
+        const gguf::Value* value = find(key);
+        if (value == nullptr) return fail(Code::bad_file, "the metadata key '{}' is missing", full(key));
+        const auto array = value->as_array();
+        if (!array) return std::vector<uint32_t>(layers, TRY(in_range(key, *value, low, high)));
+        TRY(check_length(key, *array, layers));
+        std::vector<uint32_t> out;
+        for (uint32_t i = 0; i < layers; ++i) out.push_back(TRY(in_range(key, array->at(i), low, high)));
+        return out;
+    }
+
+    Status check_length(std::string_view key, const gguf::Array& array, uint32_t layers) const {
+        if (array.element_type() == gguf::ValueType::string || array.size() != layers) {
+            return fail(Code::bad_file, "the metadata key '{}' has {} entries; the model has {} layers", full(key),
+                        array.size(), layers);
+        }
+        return {};
+    }
+
+    [[nodiscard]] static std::string full(std::string_view key) { return "gemma4." + std::string(key); }
+
+  private:
+    static Result<uint32_t> in_range(std::string_view key, const gguf::Value& value, int64_t low, int64_t high) {
+        const auto integer = value.as_integer();
+        if (!integer || *integer < low || *integer > high) {
+            return fail(Code::bad_file, "the metadata key '{}' is not a whole number between {} and {}", full(key), low,
+                        high);
+        }
+        return uint32_t(*integer);
+    }
+
+    const gguf::Header& header_;
+};
+
+// Which layers slide: an array of booleans, or a period n that makes every n-th layer a full one.
+Result<std::vector<bool>> read_sliding_pattern(const KeyReader& keys, uint32_t layers) {
+    constexpr std::string_view kKey = "attention.sliding_window_pattern";
+    const gguf::Value* value = keys.find(kKey);
+    if (value == nullptr) return fail(Code::bad_file, "the metadata key '{}' is missing", KeyReader::full(kKey));
+    std::vector<bool> sliding(layers);
+    if (const auto array = value->as_array()) {
+        TRY(keys.check_length(kKey, *array, layers));
+        for (uint32_t i = 0; i < layers; ++i) {
+            const auto flag = array->at(i).as_bool();
+            if (!flag)
+                return fail(Code::bad_file, "the metadata key '{}' is not made of booleans", KeyReader::full(kKey));
+            sliding[i] = *flag;
+        }
+        return sliding;
+    }
+    const uint32_t period = TRY(keys.integer(kKey, 1, kMaxLayers));
+    for (uint32_t i = 0; i < layers; ++i) sliding[i] = i % period != period - 1;
+    return sliding;
+}
+
+// KV heads a layer. Old Ollama files give one number for sliding layers and another for full ones.
+Result<std::vector<uint32_t>> read_kv_heads(const KeyReader& keys, const std::vector<bool>& sliding) {
+    const auto layers = uint32_t(sliding.size());
+    auto kv_heads = TRY(keys.per_layer("attention.head_count_kv", layers, 1, kMaxHeads));
+    if (keys.find("attention.global_head_count_kv") != nullptr) {
+        const uint32_t global = TRY(keys.integer("attention.global_head_count_kv", 1, kMaxHeads));
+        for (uint32_t i = 0; i < layers; ++i) {
+            if (!sliding[i]) kv_heads[i] = global;
+        }
+    }
+    return kv_heads;
+}
+
+Result<uint32_t> read_head_dim(const KeyReader& keys, std::string_view key_length, std::string_view value_length) {
+    const uint32_t dim = TRY(keys.integer(key_length, 2, kMaxHeadDim));
+    const uint32_t value_dim = TRY(keys.integer_or(value_length, 2, kMaxHeadDim, dim));
+    if (dim != value_dim) {
+        return fail(Code::unsupported, "keys of {} and values of {} elements a head: they must be equal", dim,
+                    value_dim);
+    }
+    if (dim % 2 != 0) return fail(Code::bad_file, "a head of {} elements cannot be rotated: it must be even", dim);
+    return dim;
+}
+
+// The last `shared` layers attend to what the last layer of their kind before them stored.
+Status assign_donors(Config& config) {
+    const auto layers = uint32_t(config.layers.size());
+    const uint32_t owners = layers - config.shared_kv_layers;
+    for (uint32_t i = 0; i < layers; ++i) {
+        LayerConfig& layer = config.layers[i];
+        layer.kv_layer = i;
+        if (i < owners) continue;
+        uint32_t donor = owners;
+        while (donor > 0 && config.layers[donor - 1].sliding != layer.sliding) --donor;
+        if (donor == 0) {
+            return fail(Code::bad_file, "layer {} shares K and V, but no {} layer before layer {} has any", i,
+                        layer.sliding ? "sliding" : "full", owners);
+        }
+        layer.kv_layer = donor - 1;
+        const LayerConfig& source = config.layers[donor - 1];
+        if (source.kv_heads != layer.kv_heads || source.head_dim != layer.head_dim) {
+            return fail(Code::bad_file, "layer {} cannot share the K and V of layer {}: their heads differ", i,
+                        donor - 1);
+        }
+    }
+    return {};
+}
+
+Status read_layers(const KeyReader& keys, Config& config) {
+    const uint32_t count = TRY(keys.integer("block_count", 1, kMaxLayers));
+    config.shared_kv_layers = TRY(keys.integer_or("attention.shared_kv_layers", 0, count - 1, 0));
+    const auto sliding = TRY(read_sliding_pattern(keys, count));
+    const auto heads = TRY(keys.per_layer("attention.head_count", count, 1, kMaxHeads));
+    const auto kv_heads = TRY(read_kv_heads(keys, sliding));
+    const auto ffn = TRY(keys.per_layer("feed_forward_length", count, 1, kMaxFfn));
+    const uint32_t full_dim = TRY(read_head_dim(keys, "attention.key_length", "attention.value_length"));
+    uint32_t sliding_dim = full_dim;
+    if (keys.find("attention.key_length_swa") != nullptr) {
+        sliding_dim = TRY(read_head_dim(keys, "attention.key_length_swa", "attention.value_length_swa"));
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        if (heads[i] % kv_heads[i] != 0) {
+            return fail(Code::bad_file, "layer {} has {} query heads for {} KV heads: not a whole number each", i,
+                        heads[i], kv_heads[i]);
+        }
+        config.layers.push_back({.sliding = sliding[i],
+                                 .heads = heads[i],
+                                 .kv_heads = kv_heads[i],
+                                 .head_dim = sliding[i] ? sliding_dim : full_dim,
+                                 .ffn = ffn[i]});
+    }
+    return assign_donors(config);
+}
+
+Status read_experts(const KeyReader& keys, Config& config) {
+    config.experts.count = TRY(keys.integer_or("expert_count", 0, kMaxExperts, 0));
+    if (config.experts.count == 0) return {};
+    config.experts.used = TRY(keys.integer("expert_used_count", 1, config.experts.count));
+    config.experts.ffn = TRY(keys.integer("expert_feed_forward_length", 1, kMaxFfn));
+    return {};
+}
+
+Result<uint32_t> read_vocabulary_size(const gguf::Header& header, const KeyReader& keys) {
+    if (keys.find("vocab_size") != nullptr) return keys.integer("vocab_size", 1, kMaxVocabulary);
+    const gguf::Value* tokens = header.find("tokenizer.ggml.tokens");
+    const auto array = tokens == nullptr ? std::nullopt : tokens->as_array();
+    if (!array || array->size() == 0 || array->size() > uint64_t(kMaxVocabulary)) {
+        return fail(Code::bad_file, "the file has no usable vocabulary (tokenizer.ggml.tokens)");
+    }
+    return uint32_t(array->size());
+}
+
+Status read_suppressed(const gguf::Header& header, Config& config) {
+    const gguf::Value* value = header.find("tokenizer.ggml.suppress_tokens");
+    const auto array = value == nullptr ? std::nullopt : value->as_array();
+    if (!array || array->element_type() == gguf::ValueType::string) return {};
+    if (array->size() > config.vocabulary) {
+        return fail(Code::bad_file, "tokenizer.ggml.suppress_tokens has more entries than there are tokens");
+    }
+    for (uint64_t i = 0; i < array->size(); ++i) {
+        const auto id = array->at(i).as_integer();
+        if (!id || *id < 0 || *id >= int64_t(config.vocabulary)) {
+            return fail(Code::bad_file, "tokenizer.ggml.suppress_tokens names a token that does not exist");
+        }
+        config.suppress_tokens.push_back(int32_t(*id));
+    }
+    return {};
+}
+
+SamplingHints read_sampling(const gguf::Header& header) {
+    SamplingHints hints;
+    if (const auto temperature = header.number("general.sampling.temp"); temperature && *temperature >= 0) {
+        hints.temperature = float(*temperature);
+    }
+    if (const auto top_k = header.integer("general.sampling.top_k"); top_k && *top_k >= 0 && *top_k < kMaxVocabulary) {
+        hints.top_k = int32_t(*top_k);
+    }
+    if (const auto top_p = header.number("general.sampling.top_p"); top_p && *top_p > 0 && *top_p <= 1) {
+        hints.top_p = float(*top_p);
+    }
+    return hints;
+}
+
+std::string variant_name(const Config& config) {
+    const size_t layers = config.layers.size();
+    if (layers == 35 && config.width == 1536 && config.is_small()) return "E2B";
+    if (layers == 42 && config.width == 2560 && config.is_small()) return "E4B";
+    if (layers == 48 && config.width == 3840) return "12B";
+    if (layers == 30 && config.width == 2816 && config.experts.count > 0) return "26B-A4B";
+    if (layers == 60 && config.width == 5376) return "31B";
+    return "custom";
+}
+
+}  // namespace
+
+Status check_architecture(const gguf::Header& header) {
+    const auto architecture = header.string("general.architecture");
+    if (!architecture)
+        return fail(Code::bad_file, "the file does not say what model it holds (no general.architecture)");
+    const auto type = header.string("general.type").value_or("model");
+    if (type == "adapter") {
+        return fail(Code::unsupported, "this file is a LoRA adapter, not a model: open the model it belongs to");
+    }
+    if (type == "mmproj" || *architecture == "clip") {
+        return fail(Code::unsupported, "this file is a vision or audio projector (mmproj): open the text model");
+    }
+    if (*architecture == "gemma4-assistant") {
+        return fail(Code::unsupported, "this is a Gemma 4 drafter (gemma4-assistant), which is not supported yet");
+    }
+    if (*architecture == "diffusion-gemma") {
+        return fail(Code::unsupported, "this is DiffusionGemma (diffusion-gemma), which is not supported yet");
+    }
+    if (*architecture != "gemma4") {
+        return fail(Code::unsupported, "this is a '{}' model; Lapidary runs Gemma 4 (architecture 'gemma4')",
+                    printable(*architecture));
+    }
+    return {};
+}
+
+Result<Config> read_config(const gguf::Header& header) {
+    TRY(check_architecture(header));
+    const KeyReader keys(header);
+    Config config;
+    config.name = printable(header.string("general.name").value_or(""), 120);
+    config.width = TRY(keys.integer("embedding_length", 1, kMaxWidth));
+    config.context_length = TRY(keys.integer("context_length", 1, kMaxContext));
+    config.sliding_window = TRY(keys.integer("attention.sliding_window", 1, kMaxContext));
+    config.per_layer_width = TRY(keys.integer_or("embedding_length_per_layer_input", 0, kMaxWidth, 0));
+    config.vocabulary = TRY(read_vocabulary_size(header, keys));
+    config.norm_epsilon = TRY(keys.number_or("attention.layer_norm_rms_epsilon", 0, 1, 1e-6f));
+    config.rope_base_full = TRY(keys.number_or("rope.freq_base", 1, 1e12, 1e6f));
+    const float legacy_base = TRY(keys.number_or("rope.local.freq_base", 1, 1e12, 1e4f));
+    config.rope_base_sliding = TRY(keys.number_or("rope.freq_base_swa", 1, 1e12, legacy_base));
+    config.rotary_fraction_full = TRY(keys.number_or("rope.partial_rotary_factor", 0, 1, 0.25f));
+    config.logit_softcap = TRY(keys.number_or("final_logit_softcapping", 0, 1e6, 30.0f));
+    TRY(read_layers(keys, config));
+    TRY(read_experts(keys, config));
+    TRY(read_suppressed(header, config));
+    config.sampling = read_sampling(header);
+    config.variant = variant_name(config);
+    return config;
+}
+
+}  // namespace lapidary::model

@@ -1,0 +1,42 @@
+#include "model/memory.h"
+
+#include <algorithm>
+
+namespace lapidary::model {
+namespace {
+
+uint64_t kv_bytes_where(const Config& config, uint64_t positions, uint64_t element_bytes, bool windowed) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < config.layers.size(); ++i) {
+        if (!config.owns_kv(i)) continue;
+        const LayerConfig& layer = config.layers[i];
+        const uint64_t kept =
+            windowed && layer.sliding ? std::min<uint64_t>(positions, config.sliding_window) : positions;
+        bytes += 2 * kept * layer.kv_width() * element_bytes;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+uint64_t weight_bytes(const WeightTable& table) {
+    uint64_t bytes = 0;
+    table.for_each([&](const Weight& weight) { bytes += weight.bytes(); });
+    return bytes;
+}
+
+uint64_t weight_elements(const WeightTable& table) {
+    uint64_t elements = 0;
+    table.for_each([&](const Weight& weight) { elements += weight.elements(); });
+    return elements;
+}
+
+uint64_t kv_bytes(const Config& config, uint64_t positions, uint64_t element_bytes) {
+    return kv_bytes_where(config, positions, element_bytes, true);
+}
+
+uint64_t kv_bytes_unwindowed(const Config& config, uint64_t positions, uint64_t element_bytes) {
+    return kv_bytes_where(config, positions, element_bytes, false);
+}
+
+}  // namespace lapidary::model

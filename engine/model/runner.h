@@ -1,0 +1,44 @@
+// Runner: what a backend offers to everything above it. Tokens go in, logits come out, and it remembers what it
+// has seen. The CPU reference is one; the GPU engine is another.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/task.h"
+
+namespace lapidary {
+
+// Lets the host do other things for a moment (show a token, notice Ctrl-C), then goes on. An error means: stop.
+using Breathe = std::function<Task<Status>()>;
+
+enum class LogitsWanted : uint8_t {
+    none,
+    last,  // [vocabulary]
+    all,   // [tokens, vocabulary]
+};
+
+class Runner {
+  public:
+    Runner() = default;
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+    virtual ~Runner() = default;
+
+    [[nodiscard]] virtual uint32_t vocabulary() const = 0;
+    [[nodiscard]] virtual uint32_t context() const = 0;   // how many positions it can hold
+    [[nodiscard]] virtual uint32_t position() const = 0;  // how many it holds
+
+    // Forgets everything from `length` on.
+    virtual void truncate(uint32_t length) = 0;
+
+    // Appends tokens. On an error the positions of this call are forgotten, so the runner stays usable.
+    // The logits are soft-capped, in f32.
+    virtual Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
+                                                 Breathe breathe) = 0;
+};
+
+}  // namespace lapidary

@@ -1,0 +1,316 @@
+#include "reference/forward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "reference/ops.h"
+
+namespace lapidary::reference {
+namespace {
+
+// Tokens that go through the layers together. Each weight row is decoded once a block, so larger is faster; the
+// activations of 32 tokens of a 2,560-wide model still fit into a level-2 cache.
+constexpr size_t kBlock = 32;
+
+// What the file's missing rope_freqs would say: the first part of the pairs turns, the rest stands still.
+std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction) {
+    std::vector<float> divisors(head_dim / 2, 1e30f);
+    std::fill_n(divisors.begin(), size_t(float(head_dim) * fraction / 2), 1.0f);
+    return divisors;
+}
+
+// The `count` largest of p, as indices in ascending order.
+std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
+    std::vector<uint32_t> order(p.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return p[a] > p[b]; });
+    order.resize(count);
+    std::ranges::sort(order);
+    return order;
+}
+
+}  // namespace
+
+Forward::Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<const model::WeightTable> table,
+                 std::shared_ptr<const Weights> weights, uint32_t context)
+    : config_(std::move(config)),
+      table_(std::move(table)),
+      weights_(std::move(weights)),
+      context_(context),
+      cache_(*config_) {
+    for (const model::LayerWeights& layer : table_->layers) {
+        const auto decoded = [&](const model::Weight& weight) { return weights_->vector(weight); };
+        LayerVectors v{.attn_norm = decoded(layer.attn_norm),
+                       .q_norm = decoded(layer.attn_q_norm),
+                       .k_norm = decoded(layer.attn_k_norm),
+                       .post_attention_norm = decoded(layer.post_attention_norm),
+                       .ffn_norm = decoded(layer.ffn_norm),
+                       .post_ffw_norm = decoded(layer.post_ffw_norm),
+                       .post_norm = decoded(layer.post_norm),
+                       .router_scale = decoded(layer.router_scale),
+                       .expert_down_scale = decoded(layer.expert_down_scale),
+                       .pre_ffw_norm_2 = decoded(layer.pre_ffw_norm_2),
+                       .post_ffw_norm_1 = decoded(layer.post_ffw_norm_1),
+                       .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
+        if (layer.layer_output_scale.present()) v.output_scale = decoded(layer.layer_output_scale)[0];
+        vectors_.push_back(std::move(v));
+    }
+    output_norm_ = weights_->vector(table_->output_norm);
+    per_layer_proj_norm_ = weights_->vector(table_->per_layer_proj_norm);
+    for (const model::LayerConfig& layer : config_->layers) {
+        if (layer.sliding) {
+            rope_sliding_ = rope_frequencies(layer.head_dim, config_->rope_base_sliding, {});
+        } else {
+            std::vector<float> divisors = weights_->vector(table_->rope_freqs);
+            if (divisors.empty()) divisors = default_rope_divisors(layer.head_dim, config_->rotary_fraction_full);
+            rope_full_ = rope_frequencies(layer.head_dim, config_->rope_base_full, divisors);
+        }
+    }
+}
+
+void Forward::truncate(uint32_t length) {
+    if (length >= position_) return;
+    position_ = length;
+    cache_.truncate(*config_, length);
+}
+
+Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
+    const uint32_t start = position_;
+    if (tokens.size() > context_ - position_) {
+        co_return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
+                       context_, position_);
+    }
+    for (const int32_t token : tokens) {
+        if (token < 0 || uint32_t(token) >= config_->vocabulary) {
+            co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
+                           config_->vocabulary);
+        }
+    }
+    std::vector<float> logits;
+    for (size_t done = 0; done < tokens.size(); done += kBlock) {
+        const auto block = tokens.subspan(done, std::min(kBlock, tokens.size() - done));
+        const bool final_block = done + block.size() == tokens.size();
+        const auto block_wants = wanted == LogitsWanted::last && !final_block ? LogitsWanted::none : wanted;
+        auto rows = co_await run_block(block, block_wants, breathe);
+        if (!rows) {
+            truncate(start);
+            // Layers before the error have appended what `position_` does not count yet.
+            cache_.truncate(*config_, start);
+            co_return std::unexpected(std::move(rows).error());
+        }
+        logits.insert(logits.end(), rows->begin(), rows->end());
+    }
+    co_return logits;
+}
+
+Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, LogitsWanted wanted,
+                                                    Breathe breathe) {
+    const size_t d = config_->width;
+    std::vector<float> h = embed(tokens);                           // [t, d]
+    const std::vector<float> inputs = per_layer_inputs(tokens, h);  // [t, layers, P]
+    for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
+        trace(layer, h);
+        attention_block(layer, h);
+        ffn_block(layer, h);
+        per_layer_block(layer, inputs, h);
+        for (float& v : h) v *= vectors_[layer].output_scale;
+        if (breathe) CO_TRY(co_await breathe());
+    }
+    position_ += uint32_t(tokens.size());
+    if (wanted == LogitsWanted::none && !trace_) co_return std::vector<float>{};
+    const auto rows = wanted == LogitsWanted::all ? std::span<const float>(h) : std::span<const float>(h).last(d);
+    co_return head(rows);
+}
+
+// h = token_embd[id] · sqrt(d)
+std::vector<float> Forward::embed(std::span<const int32_t> tokens) const {
+    const size_t d = config_->width;
+    const Matrix table = weights_->matrix(table_->token_embd);
+    const float scale = std::sqrt(float(d));
+    std::vector<float> h(tokens.size() * d);
+    for (size_t t = 0; t < tokens.size(); ++t) {
+        const auto row = std::span(h).subspan(t * d, d);
+        table.decode_row(uint64_t(tokens[t]), row);
+        for (float& v : row) v *= scale;
+    }
+    return h;
+}
+
+// ple[t, l] = (rms(proj · h / sqrt(d)) + row of the token · sqrt(P)) / sqrt(2), for every layer l. [t, layers, P]
+std::vector<float> Forward::per_layer_inputs(std::span<const int32_t> tokens, std::span<const float> h) const {
+    const uint32_t p = config_->per_layer_width;
+    if (p == 0) return {};
+    std::vector<float> context = apply(table_->per_layer_model_proj, h);
+    const float scale = 1.0f / std::sqrt(float(config_->width));
+    for (float& v : context) v *= scale;
+    rms_norm(context, per_layer_proj_norm_, p, config_->norm_epsilon, context);
+    const Matrix table = weights_->matrix(table_->per_layer_token_embd);
+    const float token_scale = std::sqrt(float(p));
+    const float half = 1.0f / std::sqrt(2.0f);
+    std::vector<float> row(size_t(table.cols));
+    for (size_t t = 0; t < tokens.size(); ++t) {
+        table.decode_row(uint64_t(tokens[t]), row);
+        for (size_t i = 0; i < row.size(); ++i) {
+            float& v = context[t * row.size() + i];
+            v = (v + row[i] * token_scale) * half;
+        }
+    }
+    return context;
+}
+
+// h += rms(Wo · attention(...)) for every token of the block.
+void Forward::attention_block(uint32_t layer, std::span<float> h) {
+    const model::LayerConfig& shape = config_->layers[layer];
+    const model::LayerWeights& w = table_->layers[layer];
+    const LayerVectors& v = vectors_[layer];
+    const float eps = config_->norm_epsilon;
+    const auto& frequencies = shape.sliding ? rope_sliding_ : rope_full_;
+    const size_t tokens = h.size() / config_->width;
+
+    std::vector<float> x(h.size());
+    rms_norm(h, v.attn_norm, config_->width, eps, x);
+
+    std::vector<float> q = apply(w.attn_q, x);  // [t, heads, head_dim]
+    rms_norm(q, v.q_norm, shape.head_dim, eps, q);
+    for (size_t t = 0; t < tokens; ++t) {
+        rope(std::span(q).subspan(t * shape.q_width(), shape.q_width()), shape.head_dim, position_ + uint32_t(t),
+             frequencies);
+    }
+
+    if (config_->owns_kv(layer)) {
+        std::vector<float> k = apply(w.attn_k, x);  // [t, kv_heads, head_dim]
+        // Where there is no Wv, the values are the raw keys: before their norm, before rope.
+        std::vector<float> value = w.attn_v.present() ? apply(w.attn_v, x) : k;
+        rms_norm(k, v.k_norm, shape.head_dim, eps, k);
+        rms_norm(value, {}, shape.head_dim, eps, value);
+        for (size_t t = 0; t < tokens; ++t) {
+            rope(std::span(k).subspan(t * shape.kv_width(), shape.kv_width()), shape.head_dim, position_ + uint32_t(t),
+                 frequencies);
+        }
+        cache_.append(layer, k, value);
+    }
+
+    std::vector<float> attended(q.size());
+    for (size_t t = 0; t < tokens; ++t) {
+        const uint32_t end = position_ + uint32_t(t) + 1;
+        const uint32_t begin = shape.sliding && end > config_->sliding_window ? end - config_->sliding_window : 0;
+        attention({shape.heads, shape.kv_heads, shape.head_dim},
+                  std::span(q).subspan(t * shape.q_width(), shape.q_width()), cache_.keys(shape.kv_layer),
+                  cache_.values(shape.kv_layer), begin, end,
+                  std::span(attended).subspan(t * shape.q_width(), shape.q_width()));
+    }
+    add_rms_norm(apply(w.attn_output, attended), v.post_attention_norm, eps, h);
+}
+
+// h += rms(ffn(h)); with experts, the dense network and the experts each have a norm of their own before the sum.
+void Forward::ffn_block(uint32_t layer, std::span<float> h) const {
+    const LayerVectors& v = vectors_[layer];
+    const float eps = config_->norm_epsilon;
+    std::vector<float> u(h.size());
+    rms_norm(h, v.ffn_norm, config_->width, eps, u);
+    std::vector<float> y = dense_ffn(layer, u);
+    if (table_->layers[layer].is_moe()) {
+        rms_norm(y, v.post_ffw_norm_1, config_->width, eps, y);
+        add_rms_norm(experts(layer, h), v.post_ffw_norm_2, eps, y);
+    }
+    add_rms_norm(y, v.post_ffw_norm, eps, h);
+}
+
+// down · (gelu(gate · u) ⊙ (up · u))
+std::vector<float> Forward::dense_ffn(uint32_t layer, std::span<const float> u) const {
+    const model::LayerWeights& w = table_->layers[layer];
+    std::vector<float> gate = apply(w.ffn_gate, u);
+    gelu_gate(gate, apply(w.ffn_up, u));
+    return apply(w.ffn_down, gate);
+}
+
+// Σ over the chosen experts of weight · scale · down(gelu(gate · z) ⊙ (up · z)), z = rms(h). [t, d]
+std::vector<float> Forward::experts(uint32_t layer, std::span<const float> h) const {
+    const model::LayerWeights& w = table_->layers[layer];
+    const LayerVectors& v = vectors_[layer];
+    const model::ExpertConfig& moe = config_->experts;
+    const size_t d = config_->width;
+    const size_t tokens = h.size() / d;
+
+    std::vector<float> routed(h.size());
+    rms_norm(h, {}, config_->width, config_->norm_epsilon, routed);
+    const float scale = 1.0f / std::sqrt(float(d));
+    for (size_t i = 0; i < routed.size(); ++i) routed[i] *= scale * v.router_scale[i % d];
+    std::vector<float> probability = apply(w.router, routed);  // [t, experts]
+
+    // share[t, e]: how much of expert e goes into token t; 0 where it was not chosen.
+    std::vector<float> share(probability.size());
+    for (size_t t = 0; t < tokens; ++t) {
+        const auto p = std::span(probability).subspan(t * moe.count, moe.count);
+        softmax(p);
+        const auto chosen = largest(p, moe.used);
+        float sum = 0;
+        for (const uint32_t e : chosen) sum += p[e];
+        for (const uint32_t e : chosen) share[t * moe.count + e] = p[e] / sum;
+    }
+
+    std::vector<float> z(h.size());
+    rms_norm(h, v.pre_ffw_norm_2, config_->width, config_->norm_epsilon, z);
+    const Matrix gate_up = weights_->matrix(w.expert_gate_up);
+    const Matrix gates = weights_->matrix(w.expert_gate);
+    const Matrix ups = weights_->matrix(w.expert_up);
+    const Matrix downs = weights_->matrix(w.expert_down);
+    const uint64_t f = moe.ffn;
+    std::vector<float> gate(f);
+    std::vector<float> up(f);
+    std::vector<float> down(d);
+    std::vector<float> out(h.size());
+    for (uint32_t e = 0; e < moe.count; ++e) {
+        const Matrix gate_e = gate_up.present() ? gate_up.slice(e * 2 * f, f) : gates.slice(e * f, f);
+        const Matrix up_e = gate_up.present() ? gate_up.slice(e * 2 * f + f, f) : ups.slice(e * f, f);
+        const Matrix down_e = downs.slice(e * d, d);
+        for (size_t t = 0; t < tokens; ++t) {
+            const float amount = share[t * moe.count + e] * v.expert_down_scale[e];
+            if (share[t * moe.count + e] == 0) continue;
+            const auto in = std::span<const float>(z).subspan(t * d, d);
+            matmul(gate_e, in, gate);
+            matmul(up_e, in, up);
+            gelu_gate(gate, up);
+            matmul(down_e, gate, down);
+            for (size_t i = 0; i < d; ++i) out[t * d + i] += amount * down[i];
+        }
+    }
+    return out;
+}
+
+// h += rms(proj · (gelu(inp_gate · h) ⊙ ple[layer]))
+void Forward::per_layer_block(uint32_t layer, std::span<const float> inputs, std::span<float> h) const {
+    const size_t p = config_->per_layer_width;
+    if (p == 0) return;
+    const model::LayerWeights& w = table_->layers[layer];
+    std::vector<float> gate = apply(w.inp_gate, h);  // [t, P]
+    const size_t stride = config_->layers.size() * p;
+    for (size_t t = 0; t < gate.size() / p; ++t) {
+        gelu_gate(std::span(gate).subspan(t * p, p), inputs.subspan(t * stride + layer * p, p));
+    }
+    add_rms_norm(apply(w.proj, gate), vectors_[layer].post_norm, config_->norm_epsilon, h);
+}
+
+// softcap(head · rms(h))
+std::vector<float> Forward::head(std::span<const float> h) const {
+    std::vector<float> n(h.size());
+    rms_norm(h, output_norm_, config_->width, config_->norm_epsilon, n);
+    trace(uint32_t(config_->layers.size()), n);
+    std::vector<float> logits = apply(table_->head(), n);
+    softcap(logits, config_->logit_softcap);
+    return logits;
+}
+
+std::vector<float> Forward::apply(const model::Weight& weight, std::span<const float> x) const {
+    const Matrix w = weights_->matrix(weight);
+    std::vector<float> y(x.size() / size_t(w.cols) * size_t(w.rows));
+    matmul(w, x, y);
+    return y;
+}
+
+void Forward::trace(uint32_t layer, std::span<const float> h) const {
+    if (trace_) trace_(layer, h.last(config_->width));
+}
+
+}  // namespace lapidary::reference

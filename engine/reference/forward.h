@@ -1,0 +1,68 @@
+// The forward pass on the CPU in f32: the oracle every other backend is compared with, and the backend `cpu`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/config.h"
+#include "model/runner.h"
+#include "model/weights.h"
+#include "reference/kv_cache.h"
+#include "reference/weights.h"
+
+namespace lapidary::reference {
+
+// Called with the residual stream of the last position: before layer N for N < layers, after the final norm for
+// N = layers.
+using HiddenTrace = std::function<void(uint32_t layer, std::span<const float> hidden)>;
+
+class Forward final : public Runner {
+  public:
+    Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<const model::WeightTable> table,
+            std::shared_ptr<const Weights> weights, uint32_t context);
+
+    [[nodiscard]] uint32_t vocabulary() const override { return config_->vocabulary; }
+    [[nodiscard]] uint32_t context() const override { return context_; }
+    [[nodiscard]] uint32_t position() const override { return position_; }
+    void truncate(uint32_t length) override;
+    Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
+                                         Breathe breathe) override;
+
+    void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
+
+  private:
+    // Decoded once: small, and needed at every token.
+    struct LayerVectors {
+        std::vector<float> attn_norm, q_norm, k_norm, post_attention_norm, ffn_norm, post_ffw_norm, post_norm;
+        std::vector<float> router_scale, expert_down_scale, pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;
+        float output_scale = 1;
+    };
+
+    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
+    std::vector<float> embed(std::span<const int32_t> tokens) const;
+    std::vector<float> per_layer_inputs(std::span<const int32_t> tokens, std::span<const float> h) const;
+    void attention_block(uint32_t layer, std::span<float> h);
+    void ffn_block(uint32_t layer, std::span<float> h) const;
+    std::vector<float> dense_ffn(uint32_t layer, std::span<const float> u) const;
+    std::vector<float> experts(uint32_t layer, std::span<const float> h) const;
+    void per_layer_block(uint32_t layer, std::span<const float> inputs, std::span<float> h) const;
+    std::vector<float> head(std::span<const float> h) const;
+    std::vector<float> apply(const model::Weight& weight, std::span<const float> x) const;
+    void trace(uint32_t layer, std::span<const float> h) const;
+
+    std::shared_ptr<const model::Config> config_;
+    std::shared_ptr<const model::WeightTable> table_;
+    std::shared_ptr<const Weights> weights_;
+    uint32_t context_;
+    uint32_t position_ = 0;
+    KvCache cache_;
+    HiddenTrace trace_;
+    std::vector<LayerVectors> vectors_;
+    std::vector<float> output_norm_;
+    std::vector<float> per_layer_proj_norm_;
+    std::vector<double> rope_full_;
+    std::vector<double> rope_sliding_;
+};
+
+}  // namespace lapidary::reference
