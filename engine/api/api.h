@@ -1,0 +1,90 @@
+// Api: the engine as the host sees it. Methods by name, arguments and results as JSON with an optional blob, models
+// and sessions as numbers. The table of methods is in docs/architecture.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "api/args.h"
+#include "api/host.h"
+#include "api/open_model.h"
+#include "api/pending_ops.h"
+#include "infer/session.h"
+
+namespace lapidary::api {
+
+struct Reply {
+    Json json = Json::object();
+    Bytes blob;
+};
+
+// One call while it runs.
+struct Call {
+    uint32_t id = 0;
+    Args args{Json::object()};
+    Bytes blob;
+    Cancel cancel;
+};
+
+struct OpenSession {
+    std::shared_ptr<OpenModel> model;
+    std::unique_ptr<infer::Session> session;
+    bool busy = false;
+};
+
+class Api {
+  public:
+    explicit Api(Host& host) : host_(host), ops_(host) {}
+
+    // Starts a call; the host's `finish` ends it, during this function or later.
+    void call(uint32_t id, std::string_view method, std::string_view json, std::span<const uint8_t> blob);
+    // Asks a running call to stop. It still finishes, with the code `cancelled`.
+    void cancel(uint32_t id);
+    // The host has done what it was asked to.
+    void complete(uint32_t op, std::optional<std::string> error) { ops_.complete(op, std::move(error)); }
+
+  private:
+    using Method = Task<Result<Reply>> (Api::*)(Call& call);
+    static Method find_method(std::string_view name);
+
+    Task<Result<Reply>> run(std::shared_ptr<Call> call, Method method);
+
+    // model_methods.cpp
+    Task<Result<Reply>> model_open(Call& call);
+    Task<Result<Reply>> model_close(Call& call);
+    Task<Result<Reply>> model_describe(Call& call);
+    Task<Result<Reply>> model_load(Call& call);
+    Task<Result<Reply>> model_tokenize(Call& call);
+    Task<Result<Reply>> model_detokenize(Call& call);
+    Task<Result<Reply>> model_quantize(Call& call);
+
+    // session_methods.cpp
+    Task<Result<Reply>> session_create(Call& call);
+    Task<Result<Reply>> session_close(Call& call);
+    Task<Result<Reply>> session_logits(Call& call);
+    Task<Result<Reply>> session_generate(Call& call);
+    Task<Result<Reply>> session_perplexity(Call& call);
+
+    Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
+    // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
+    Result<std::shared_ptr<OpenSession>> take_session(const Call& call) const;
+
+    // {"type": "progress", "done", "total"}, at most about ten times a second.
+    std::function<void(uint64_t, uint64_t)> progress_of(const Call& call);
+    void emit(const Call& call, const Json& event) { host_.emit(call.id, chat::json_text(event)); }
+    // Hands control to the host from time to time, not at every layer of a small model.
+    Breathe breathe_for(const Call& call);
+
+    Host& host_;
+    PendingOps ops_;
+    uint32_t last_id_ = 0;
+    double last_breath_ = 0;
+    std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
+};
+
+}  // namespace lapidary::api

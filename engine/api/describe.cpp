@@ -1,0 +1,140 @@
+#include "api/describe.h"
+
+#include <map>
+
+#include "model/memory.h"
+
+namespace lapidary::api {
+namespace {
+
+// Types in the order of the bytes they take.
+Json quantization_mix(const gguf::File& file) {
+    struct Sum {
+        uint64_t tensors = 0;
+        uint64_t bytes = 0;
+        uint64_t parameters = 0;
+    };
+    std::map<std::string_view, Sum> sums;
+    for (const gguf::FileTensor& tensor : file.tensors()) {
+        Sum& sum = sums[tensor.info.type->name];
+        ++sum.tensors;
+        sum.bytes += tensor.info.range.size;
+        sum.parameters += tensor.info.elements();
+    }
+    std::vector<std::pair<std::string_view, Sum>> order(sums.begin(), sums.end());
+    std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+    Json out = Json::array();
+    for (const auto& [type, sum] : order) {
+        out.push_back({{"type", std::string(type)},
+                       {"tensors", sum.tensors},
+                       {"bytes", sum.bytes},
+                       {"parameters", sum.parameters}});
+    }
+    return out;
+}
+
+// One number where all layers agree, else the list.
+template <class Get>
+Json per_layer(const model::Config& config, Get&& get) {
+    Json list = Json::array();
+    bool same = true;
+    for (const model::LayerConfig& layer : config.layers) {
+        list.push_back(get(layer));
+        same = same && list.back() == list.front();
+    }
+    return same ? list.front() : list;
+}
+
+void describe_config(const model::Config& config, Json& out) {
+    out["variant"] = config.variant;
+    out["layers"] = config.layers.size();
+    uint32_t sliding = 0;
+    for (const model::LayerConfig& layer : config.layers) sliding += layer.sliding ? 1 : 0;
+    out["sliding_layers"] = sliding;
+    out["width"] = config.width;
+    out["heads"] = per_layer(config, [](const auto& layer) { return layer.heads; });
+    out["kv_heads"] = per_layer(config, [](const auto& layer) { return layer.kv_heads; });
+    out["head_dim"] = per_layer(config, [](const auto& layer) { return layer.head_dim; });
+    out["feed_forward"] = per_layer(config, [](const auto& layer) { return layer.ffn; });
+    out["vocabulary"] = config.vocabulary;
+    out["context_length"] = config.context_length;
+    out["sliding_window"] = config.sliding_window;
+    if (config.per_layer_width > 0) out["per_layer_embedding"] = config.per_layer_width;
+    if (config.shared_kv_layers > 0) out["shared_kv_layers"] = config.shared_kv_layers;
+    if (config.experts.count > 0) {
+        out["experts"] = {
+            {"count", config.experts.count}, {"used", config.experts.used}, {"feed_forward", config.experts.ffn}};
+    }
+    Json sampling = Json::object();
+    if (config.sampling.temperature) sampling["temperature"] = *config.sampling.temperature;
+    if (config.sampling.top_k) sampling["top_k"] = *config.sampling.top_k;
+    if (config.sampling.top_p) sampling["top_p"] = *config.sampling.top_p;
+    if (!sampling.empty()) out["sampling"] = std::move(sampling);
+}
+
+// Weights, and the KV cache in f16 for a short and for the longest context.
+void describe_memory(const model::Config& config, const model::WeightTable& table, Json& out) {
+    constexpr uint64_t kHalf = 2;
+    const uint64_t weights = model::weight_bytes(table);
+    Json memory = {{"weights", weights}};
+    for (const uint64_t wanted : {uint64_t{4096}, uint64_t{config.context_length}}) {
+        const uint64_t positions = std::min<uint64_t>(wanted, config.context_length);
+        const uint64_t cache = model::kv_bytes(config, positions, kHalf);
+        memory["kv_cache_at_" + std::to_string(positions)] = cache;
+        memory["total_at_" + std::to_string(positions)] = weights + cache;
+    }
+    out["parameters"] = model::weight_elements(table);
+    out["memory"] = std::move(memory);
+}
+
+std::string_view dialect(const gguf::File& file) {
+    if (file.metadata().string("tokenizer.ggml.model") == "llama") return "ollama";
+    for (const gguf::FileTensor& tensor : file.tensors()) {
+        const std::string_view name = tensor.info.name;
+        for (const std::string_view tower : {"a.", "v.", "mm.", "model.vision_tower."}) {
+            if (name.starts_with(tower)) return "ollama";
+        }
+    }
+    return "llama.cpp";
+}
+
+Json array_size(const gguf::Header& header, std::string_view key) {
+    const gguf::Value* value = header.find(key);
+    const auto array = value == nullptr ? std::nullopt : value->as_array();
+    return array ? Json(array->size()) : Json(nullptr);
+}
+
+}  // namespace
+
+Json describe(OpenModel& model) {
+    const gguf::Header& header = model.file.metadata();
+    Json out = Json::object();
+    out["architecture"] = printable(header.string("general.architecture").value_or("unknown"));
+    if (const auto name = header.string("general.name")) out["name"] = printable(*name, 120);
+    out["format"] = format("GGUF v{}", header.version);
+    out["dialect"] = std::string(dialect(model.file));
+    out["file_bytes"] = model.file_bytes;
+    if (model.file.n_shards() > 1) out["files"] = model.file.n_shards();
+    out["tensors"] = model.file.tensors().size();
+
+    Status supported;
+    const auto config = model.config();
+    if (config) describe_config(**config, out);
+    if (!config) supported = std::unexpected(config.error());
+    if (config) {
+        const auto table = model.weights();
+        if (table) describe_memory(**config, **table, out);
+        if (!table) supported = std::unexpected(table.error());
+    }
+    out["supported"] = supported.has_value();
+    if (!supported) out["reason"] = supported.error().message;
+    out["quantization"] = quantization_mix(model.file);
+    if (header.find("tokenizer.ggml.tokens") != nullptr) {
+        out["tokenizer"] = {{"model", printable(header.string("tokenizer.ggml.model").value_or("unknown"))},
+                            {"tokens", array_size(header, "tokenizer.ggml.tokens")},
+                            {"merges", array_size(header, "tokenizer.ggml.merges")}};
+    }
+    return out;
+}
+
+}  // namespace lapidary::api

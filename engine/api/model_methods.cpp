@@ -1,0 +1,121 @@
+// model.*: opening a file, saying what it is, its vocabulary, and making a smaller one of it.
+#include <cstring>
+
+#include "api/api.h"
+#include "api/describe.h"
+#include "api/token_blob.h"
+#include "model/quantize.h"
+#include "tokenizer/utf8_stream.h"
+
+namespace lapidary::api {
+namespace {
+
+// JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
+constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
+
+}  // namespace
+
+// {sources: [{id, size}]} → {model}
+Task<Result<Reply>> Api::model_open(Call& call) {
+    const Json& list = call.args.member("sources");
+    if (!list.is_array() || list.empty() || list.size() > gguf::kMaxShards) {
+        co_return fail(Code::invalid_argument, "'sources' must be a list of the model's files");
+    }
+    std::vector<std::shared_ptr<ByteSource>> sources;
+    uint64_t bytes = 0;
+    for (const Json& item : list) {
+        const Args source(item);
+        const uint32_t id = CO_TRY(source.id("id"));
+        const auto size = uint64_t(CO_TRY(source.integer_or("size", 0, kMaxFileBytes, 0)));
+        sources.push_back(std::make_shared<HostSource>(ops_, id, size));
+        bytes += size;
+    }
+    auto file = CO_TRY(co_await gguf::File::open(std::move(sources), call.cancel));
+    auto model = std::make_shared<OpenModel>(std::move(file));
+    model->file_bytes = bytes;
+    const uint32_t id = ++last_id_;
+    models_.emplace(id, std::move(model));
+    co_return Reply{.json = {{"model", id}}};
+}
+
+// {model}. Sessions of the model go on living.
+Task<Result<Reply>> Api::model_close(Call& call) {
+    CO_TRY(model_of(call));
+    models_.erase(CO_TRY(call.args.id("model")));
+    co_return Reply{};
+}
+
+// {model} → see describe()
+Task<Result<Reply>> Api::model_describe(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    co_return Reply{.json = describe(*model)};
+}
+
+// {model, backend} → {bytes}, with progress
+Task<Result<Reply>> Api::model_load(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : "cpu";
+    if (backend != "cpu") {
+        co_return fail(Code::unsupported, "the backend '{}' is not available; 'cpu' is", printable(backend));
+    }
+    const auto table = CO_TRY(model->weights());
+    if (model->cpu_weights == nullptr) {
+        model->cpu_weights =
+            CO_TRY(co_await reference::Weights::load(model->file, *table, progress_of(call), call.cancel));
+    }
+    co_return Reply{.json = {{"bytes", model->cpu_weights->bytes()}}};
+}
+
+// {model, add_bos, parse_special, pieces} + UTF-8 → ids, {pieces}
+Task<Result<Reply>> Api::model_tokenize(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    const auto tokenizer = CO_TRY(model->tokenizer());
+    const tokenizer::EncodeOptions options{.add_bos = CO_TRY(call.args.boolean_or("add_bos", true)),
+                                           .parse_special = CO_TRY(call.args.boolean_or("parse_special", true))};
+    const std::string_view text(reinterpret_cast<const char*>(call.blob.data()), call.blob.size());
+    const std::vector<int32_t> ids = tokenizer->encode(text, options);
+    Reply reply{.json = Json::object(), .blob = to_blob(ids)};
+    if (CO_TRY(call.args.boolean_or("pieces", false))) {
+        Json pieces = Json::array();
+        for (const int32_t id : ids) pieces.push_back(std::string(tokenizer->text(id)));
+        reply.json["pieces"] = std::move(pieces);
+    }
+    co_return reply;
+}
+
+// {model, special} + ids → {text}
+Task<Result<Reply>> Api::model_detokenize(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    const auto tokenizer = CO_TRY(model->tokenizer());
+    const std::vector<int32_t> ids = CO_TRY(from_blob(call.blob));
+    for (const int32_t id : ids) {
+        if (!tokenizer->is_valid(id)) {
+            co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", id,
+                           tokenizer->size());
+        }
+    }
+    tokenizer::Utf8Stream characters;  // bytes that are no character become U+FFFD: the result is a text
+    std::string text = characters.feed(tokenizer->decode(ids, CO_TRY(call.args.boolean_or("special", true))));
+    text += characters.finish();
+    co_return Reply{.json = {{"text", std::move(text)}}};
+}
+
+// {model, type, sink} → {bytes, tensors: [{name, from, to}]}, with progress
+Task<Result<Reply>> Api::model_quantize(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    std::string name = CO_TRY(call.args.string("type"));
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+    const quant::Mix mix = CO_TRY(quant::find_mix(name));
+    HostSink sink(ops_, CO_TRY(call.args.id("sink")));
+    const auto report =
+        CO_TRY(co_await model::quantize(model->file, mix, sink, progress_of(call), call.cancel, breathe_for(call)));
+    Json tensors = Json::array();
+    for (const model::QuantizedTensor& tensor : report.tensors) {
+        tensors.push_back({{"name", tensor.name},
+                           {"from", std::string(tensor_type_name(tensor.from))},
+                           {"to", std::string(tensor_type_name(tensor.to))}});
+    }
+    co_return Reply{.json = {{"bytes", report.bytes}, {"tensors", std::move(tensors)}}};
+}
+
+}  // namespace lapidary::api
