@@ -1,0 +1,170 @@
+// The conversation on a terminal: lines in, answers out, and commands that start with a slash.
+import { promises as fs } from 'node:fs';
+import { createInterface, type Interface } from 'node:readline';
+import { LapidaryError, cancelledError, messageOf, type GenerateEvent } from 'lapidary';
+import { fileError } from 'lapidary/node';
+import type { Interrupts } from '../interrupt.js';
+import { describeSpeed } from '../stats.js';
+import { ProgressLine, colours, safeFor } from '../terminal.js';
+import type { Conversation } from './conversation.js';
+
+const help = `/help          this list
+/system TEXT   how the model should behave; without TEXT, nothing special
+/think         switch thinking before the answer on or off
+/reset         start over
+/retry         answer the last question again
+/save FILE     write the conversation as JSON
+/stats         how fast the last answer was
+/exit          leave (also Ctrl-D)
+Ctrl-C stops an answer; pressed again, or here, it leaves.`;
+
+/** Resolves when the person leaves; rejects as cancelled when they leave by Ctrl-C. */
+export async function runChat(conversation: Conversation, interrupts: Interrupts): Promise<void> {
+    const interactive = process.stdin.isTTY === true && process.stdout.isTTY === true;
+    const lines = createInterface({
+        input: process.stdin,
+        ...(interactive ? { output: process.stdout, prompt: '> ', historySize: 1000 } : {}),
+        crlfDelay: Infinity,
+    });
+    // On a terminal readline takes Ctrl-C for itself.
+    lines.on('SIGINT', () => interrupts.interrupt());
+    if (interactive) process.stderr.write('Ask something; /help lists the commands.\n');
+    try {
+        for await (const line of linesUntilInterrupted(lines, interrupts, interactive)) {
+            const text = line.trim();
+            if (text === '') continue;
+            try {
+                if (!(await handle(text, conversation, interrupts))) return;
+            } catch (error) {
+                if (!(error instanceof LapidaryError)) throw error;
+                // A person goes on after a failed or stopped answer; a script wants to know.
+                if (!interactive) throw error;
+                if (error.code !== 'cancelled') process.stderr.write(`lapidary: ${error.message}\n`);
+                interrupts.renew();
+            }
+        }
+    } finally {
+        lines.close();
+    }
+}
+
+async function* linesUntilInterrupted(
+    lines: Interface,
+    interrupts: Interrupts,
+    interactive: boolean,
+): AsyncGenerator<string> {
+    const waiting: string[] = [];
+    let ended = false;
+    let wake: () => void = () => undefined;
+    lines.on('line', (line) => {
+        waiting.push(line);
+        wake();
+    });
+    lines.on('close', () => {
+        ended = true;
+        wake();
+    });
+    for (;;) {
+        const next = waiting.shift();
+        if (next !== undefined) {
+            yield next;
+            continue;
+        }
+        if (ended) return;
+        const { signal } = interrupts;
+        if (interactive) lines.prompt();
+        await new Promise<void>((resolve) => {
+            wake = () => {
+                signal.removeEventListener('abort', wake);
+                resolve();
+            };
+            signal.addEventListener('abort', wake);
+        });
+        if (signal.aborted) {
+            if (interactive) process.stdout.write('\n');
+            throw cancelledError();
+        }
+    }
+}
+
+/** False when the person wants to leave. */
+async function handle(text: string, conversation: Conversation, interrupts: Interrupts): Promise<boolean> {
+    if (!text.startsWith('/')) {
+        await answering(interrupts, (...show) => conversation.say(text, ...show));
+        return true;
+    }
+    const [command = '', ...words] = text.split(/\s+/);
+    const rest = words.join(' ');
+    const say = (line: string) => process.stderr.write(`${line}\n`);
+    switch (command) {
+        case '/exit':
+        case '/quit':
+            return false;
+        case '/help':
+            say(help);
+            return true;
+        case '/system':
+            conversation.system = text.slice(command.length).trim() || undefined;
+            say(conversation.system ? 'The model will keep that in mind.' : 'No special behaviour any more.');
+            return true;
+        case '/think':
+            conversation.thinking = !conversation.thinking;
+            say(conversation.thinking ? 'The model thinks before it answers.' : 'The model answers at once.');
+            return true;
+        case '/reset':
+            conversation.reset();
+            say('Everything said so far is forgotten.');
+            return true;
+        case '/retry':
+            if (!conversation.takeBack()) say('There is nothing to answer yet.');
+            else await answering(interrupts, (...show) => conversation.answer(...show));
+            return true;
+        case '/stats':
+            say(conversation.lastResult ? describeSpeed(conversation.lastResult) : 'There was no answer yet.');
+            return true;
+        case '/save':
+            if (rest === '') say('Say where: /save FILE');
+            else await save(conversation, text.slice(command.length).trim(), say);
+            return true;
+        default:
+            say(`There is no command ${command}; /help lists them.`);
+            return true;
+    }
+}
+
+type Show = [signal: AbortSignal, onEvent: (event: GenerateEvent) => void, onProgress: ProgressLine['update']];
+
+async function answering(interrupts: Interrupts, work: (...show: Show) => Promise<void>): Promise<void> {
+    const { dim } = colours(process.stdout);
+    const progress = new ProgressLine('reading', 'tokens');
+    let shown = '';
+    let kind = '';
+    const onEvent = (event: GenerateEvent) => {
+        progress.clear();
+        if (event.type === 'tool_call' || event.type === 'text') return; // no tools are offered here
+        // Thoughts are for eyes only: a pipe gets the answer.
+        if (event.type === 'reasoning' && process.stdout.isTTY !== true) return;
+        if (kind === 'reasoning' && event.type === 'content') process.stdout.write('\n\n');
+        kind = event.type;
+        shown += event.text;
+        const text = safeFor(process.stdout, event.text);
+        process.stdout.write(event.type === 'reasoning' ? dim(text) : text);
+    };
+    try {
+        await work(interrupts.signal, onEvent, progress.update);
+    } finally {
+        progress.clear();
+        if (shown !== '' && !shown.endsWith('\n')) process.stdout.write('\n');
+    }
+}
+
+async function save(conversation: Conversation, file: string, say: (line: string) => void): Promise<void> {
+    try {
+        // Never over something that is there already: a conversation is saved with a slip of the finger.
+        await fs.writeFile(file, `${JSON.stringify({ messages: conversation.messages }, null, 2)}\n`, { flag: 'wx' });
+        say(`Saved to ${file}.`);
+    } catch (error) {
+        const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+        say(exists ? `'${file}' exists already; choose another name.` : messageOf(fileError(error, file, 'written')));
+    }
+}

@@ -1,0 +1,48 @@
+// lapidary chat: a conversation on a terminal, or with lines from a pipe.
+import type { Command } from 'commander';
+import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { Conversation } from '../chat/conversation.js';
+import { runChat } from '../chat/loop.js';
+import type { Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { parseInteger } from '../numbers.js';
+import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
+
+interface Flags extends SamplingFlags {
+    system?: string;
+    think?: boolean;
+    tokens: number;
+    context?: number;
+    backend: string;
+}
+
+export function addChat(program: Command, interrupts: Interrupts): void {
+    const command = program
+        .command('chat')
+        .description('talk to a model; /help inside tells more')
+        .argument('<model>', modelHelp)
+        .option('--system <text>', 'how the model should behave')
+        .option('--think', 'let the model think before it answers')
+        .option('-n, --tokens <n>', 'the longest answer', parseInteger({ min: 1, max: 1_000_000 }), 4096)
+        .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
+    addSamplingOptions(command)
+        .addOption(backendOption())
+        .addHelpText('after', '\nExample:\n  lapidary chat gemma4:e2b --system "Answer briefly." --think')
+        .action(async (argument: string, flags: Flags) => {
+            const { signal } = interrupts;
+            const backend = chooseBackend(flags.backend);
+            await withModel(argument, signal, async ({ model, ollama }) => {
+                await loadWeights(model, backend, signal);
+                const { context } = flags;
+                const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
+                const system = flags.system ?? ollama?.model.system;
+                const conversation = new Conversation(session, {
+                    ...samplingFrom(flags, ollama?.model.params),
+                    maxTokens: flags.tokens,
+                    thinking: flags.think === true,
+                    ...(system === undefined ? {} : { system }),
+                });
+                await runChat(conversation, interrupts);
+            });
+        });
+}

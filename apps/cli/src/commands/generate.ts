@@ -1,0 +1,78 @@
+// lapidary generate: continue a text.
+import type { Command } from 'commander';
+import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { UsageError } from '../errors.js';
+import { readStandardInput } from '../input.js';
+import type { Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { parseInteger } from '../numbers.js';
+import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
+import { describeSpeed } from '../stats.js';
+import { ProgressLine, colours, safeFor } from '../terminal.js';
+
+interface Flags extends SamplingFlags {
+    prompt?: string;
+    tokens: number;
+    context?: number;
+    backend: string;
+    json?: boolean;
+}
+
+export function addGenerate(program: Command, interrupts: Interrupts): void {
+    const command = program
+        .command('generate')
+        .description('continue a text')
+        .argument('<model>', modelHelp)
+        .option('--prompt <text>', 'the text to continue; read from standard input when left out')
+        .option('-n, --tokens <n>', 'write at most this many tokens', parseInteger({ min: 1, max: 1_000_000 }), 256)
+        .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
+    addSamplingOptions(command)
+        .addOption(backendOption())
+        .option('--json', 'everything as one JSON object at the end')
+        .addHelpText('after', '\nExample:\n  lapidary generate builtin --prompt "Once upon a time" -n 100 --seed 7')
+        .action(async (argument: string, flags: Flags) => {
+            const { signal } = interrupts;
+            const backend = chooseBackend(flags.backend);
+            const prompt = flags.prompt ?? (await promptFromInput(signal));
+            await withModel(argument, signal, async ({ model, ollama }) => {
+                await loadWeights(model, backend, signal);
+                const { context } = flags;
+                const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
+                const progress = new ProgressLine('reading', 'tokens');
+                const tokens: number[] = [];
+                let text = '';
+                const endLine = () => {
+                    progress.clear();
+                    if (!flags.json && text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
+                };
+                try {
+                    const result = await session.generate(
+                        { prompt, max_tokens: flags.tokens, ...samplingFrom(flags, ollama?.model.params) },
+                        {
+                            signal,
+                            onProgress: progress.update,
+                            onEvent: (event) => {
+                                if (event.type !== 'text') return;
+                                progress.clear();
+                                text += event.text;
+                                tokens.push(...event.tokens);
+                                if (!flags.json) process.stdout.write(safeFor(process.stdout, event.text));
+                            },
+                        },
+                    );
+                    endLine();
+                    if (flags.json) process.stdout.write(`${JSON.stringify({ ...result, tokens })}\n`);
+                    const { dim } = colours(process.stderr);
+                    if (process.stderr.isTTY) process.stderr.write(`${dim(describeSpeed(result))}\n`);
+                } catch (error) {
+                    endLine();
+                    throw error;
+                }
+            });
+        });
+}
+
+async function promptFromInput(signal: AbortSignal): Promise<string> {
+    if (process.stdin.isTTY) throw new UsageError('there is nothing to continue: give --prompt');
+    return await readStandardInput(signal);
+}

@@ -1,0 +1,65 @@
+// lapidary logits: the raw numbers of every position, for comparing engines.
+import type { Command } from 'commander';
+import { LapidaryError } from 'lapidary';
+import { FileSink } from 'lapidary/node';
+import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { UsageError } from '../errors.js';
+import { readBinaryFile } from '../input.js';
+import { withSink, type Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { parseTokensOption } from '../numbers.js';
+import { ProgressLine } from '../terminal.js';
+
+interface Flags {
+    tokens?: number[];
+    tokensFile?: string;
+    out: string;
+    backend: string;
+}
+
+export function addLogits(program: Command, interrupts: Interrupts): void {
+    program
+        .command('logits')
+        .description('write the logits of every position as raw little-endian float32, one row a token')
+        .argument('<model>', modelHelp)
+        .option('--tokens <ids>', 'token ids, separated by commas', parseTokensOption)
+        .option('--tokens-file <file>', 'a file of token ids as little-endian int32')
+        .requiredOption('--out <file>', 'where to write')
+        .addOption(backendOption())
+        .addHelpText('after', '\nExample:\n  lapidary logits builtin --tokens 2,10979,3501 --out logits.f32')
+        .action(async (argument: string, flags: Flags) => {
+            const { signal } = interrupts;
+            const tokens = await wantedTokens(flags);
+            const backend = chooseBackend(flags.backend);
+            await withModel(argument, signal, async ({ model }) => {
+                const sink = await FileSink.create(flags.out, { overwrite: true });
+                await withSink(sink, async () => {
+                    await loadWeights(model, backend, signal);
+                    const session = await model.createSession({ context: tokens.length, signal });
+                    const progress = new ProgressLine('computing', 'tokens');
+                    try {
+                        await session.logits(tokens, sink, { onProgress: progress.update, signal });
+                    } finally {
+                        progress.clear();
+                    }
+                });
+            });
+        });
+}
+
+async function wantedTokens({ tokens, tokensFile }: Flags): Promise<number[]> {
+    if ((tokens === undefined) === (tokensFile === undefined)) {
+        throw new UsageError('give either --tokens or --tokens-file');
+    }
+    const wanted = tokens ?? (await readTokens(tokensFile ?? ''));
+    if (wanted.length === 0) throw new UsageError('there is no token to compute anything for');
+    return wanted;
+}
+
+async function readTokens(file: string): Promise<number[]> {
+    const bytes = await readBinaryFile(file);
+    if (bytes.length % 4 !== 0) {
+        throw new LapidaryError('bad_file', `'${file}' is not a list of 4-byte token ids: it has ${bytes.length} bytes`);
+    }
+    return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readInt32LE(i * 4));
+}

@@ -1,0 +1,59 @@
+// lapidary quantize: the same model with its weights in another type.
+import { promises as fs } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { LapidaryError } from 'lapidary';
+import { FileSink } from 'lapidary/node';
+import { withSink, type Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { ProgressLine, formatBytes } from '../terminal.js';
+
+interface Flags {
+    type: string;
+    force?: boolean;
+}
+
+export function addQuantize(program: Command, interrupts: Interrupts): void {
+    program
+        .command('quantize')
+        .description('write a model with its weights in another type')
+        .argument('<in>', modelHelp)
+        .argument('<out>', 'the GGUF file to write')
+        .addOption(
+            new Option('--type <type>', 'the type of most weights')
+                .choices(['q8_0', 'q4_0', 'q4_k_m', 'f16', 'bf16', 'f32'])
+                .makeOptionMandatory(),
+        )
+        .option('--force', 'overwrite OUT when it exists')
+        .addHelpText('after', '\nExample:\n  lapidary quantize model-f16.gguf model-q8_0.gguf --type q8_0')
+        .action(async (input: string, output: string, flags: Flags) => {
+            const { signal } = interrupts;
+            await withModel(input, signal, async ({ model, origin }) => {
+                if (await isSameFile(output, origin)) {
+                    throw new LapidaryError('invalid_argument', `'${output}' is the model itself; choose another name`);
+                }
+                const sink = await FileSink.create(output, { overwrite: flags.force === true }).catch(explainForce);
+                const progress = new ProgressLine(`writing ${flags.type}`, 'bytes');
+                const result = await withSink(sink, () =>
+                    model.quantize(flags.type, sink, { onProgress: progress.update, signal }),
+                ).finally(() => progress.clear());
+                const bytes = result['bytes'];
+                if (typeof bytes === 'number') process.stdout.write(`${output}: ${formatBytes(bytes)}\n`);
+            });
+        });
+}
+
+async function isSameFile(a: string, b: string): Promise<boolean> {
+    try {
+        const [first, second] = await Promise.all([fs.stat(a), fs.stat(b)]);
+        return first.dev === second.dev && first.ino === second.ino;
+    } catch {
+        return false; // the one does not exist yet, or the other is no file
+    }
+}
+
+function explainForce(error: unknown): never {
+    if (error instanceof LapidaryError && error.message.endsWith('exists already')) {
+        throw new LapidaryError(error.code, `${error.message}; --force overwrites it`);
+    }
+    throw error;
+}

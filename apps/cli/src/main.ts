@@ -1,0 +1,68 @@
+// The command line: what there is, and how every command ends. One sentence on stderr for an error, never a stack.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { LapidaryError, messageOf } from 'lapidary';
+import { addChat } from './commands/chat.js';
+import { addGenerate } from './commands/generate.js';
+import { addInspect } from './commands/inspect.js';
+import { addLogits } from './commands/logits.js';
+import { addModels } from './commands/models.js';
+import { addPerplexity } from './commands/perplexity.js';
+import { addQuantize } from './commands/quantize.js';
+import { addDetokenize, addTokenize } from './commands/tokenize.js';
+import { UsageError, exitStatus } from './errors.js';
+import { Interrupts } from './interrupt.js';
+import { safeFor, type Stream } from './terminal.js';
+
+function createProgram(interrupts: Interrupts, stderr: Stream): Command {
+    const program = new Command('lapidary')
+        .description('Gemma 4 on your own computer')
+        .version(version())
+        .configureOutput({
+            writeErr: (text) => void stderr.write(text),
+            // Commander says "error: …"; everything of ours starts with the program's name.
+            outputError: (text, write) => write(text.replace(/^error: /, 'lapidary: ')),
+        })
+        .exitOverride();
+    addInspect(program, interrupts);
+    addModels(program);
+    addTokenize(program, interrupts);
+    addDetokenize(program, interrupts);
+    addLogits(program, interrupts);
+    addGenerate(program, interrupts);
+    addChat(program, interrupts);
+    addPerplexity(program, interrupts);
+    addQuantize(program, interrupts);
+    return program;
+}
+
+/** Runs one command line and returns the exit status. */
+export async function main(args: readonly string[], stderr: Stream = process.stderr): Promise<number> {
+    const interrupts = new Interrupts();
+    try {
+        await createProgram(interrupts, stderr).parseAsync(args, { from: 'user' });
+        return 0;
+    } catch (error) {
+        return explain(error, interrupts, stderr);
+    } finally {
+        interrupts.stopListening();
+    }
+}
+
+function explain(error: unknown, interrupts: Interrupts, stderr: Stream): number {
+    // Commander has printed its own message already; help that was asked for is no error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitStatus.usage;
+    if (error instanceof LapidaryError && error.code === 'cancelled') return interrupts.exitStatus;
+    // One line, whatever the sentence quotes.
+    const sentence = messageOf(error).replace(/\s*\n\s*/g, ' ');
+    stderr.write(`lapidary: ${safeFor(stderr, sentence)}\n`);
+    if (process.env['LAPIDARY_LOG'] && error instanceof Error) stderr.write(`${error.stack ?? ''}\n`);
+    return error instanceof UsageError ? exitStatus.usage : exitStatus.failure;
+}
+
+function version(): string {
+    const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+    const parsed: unknown = JSON.parse(text);
+    const found = typeof parsed === 'object' && parsed !== null && 'version' in parsed ? parsed.version : undefined;
+    return typeof found === 'string' ? found : 'unknown';
+}

@@ -1,0 +1,30 @@
+// Finding lapidary.wasm on disk, for Node.
+import { promises as fs } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Engine, type EngineOptions } from './engine.js';
+import { LapidaryError } from './error.js';
+import { systemCode } from './sources/file.js';
+
+/** LAPIDARY_WASM, or the module that the build puts beside the compiled library. */
+export function engineFile(env: Record<string, string | undefined> = process.env): string {
+    return env['LAPIDARY_WASM'] || fileURLToPath(new URL('./lapidary.wasm', import.meta.url));
+}
+
+export async function loadEngine(options: EngineOptions = {}): Promise<Engine> {
+    const file = engineFile();
+    let bytes: Uint8Array<ArrayBuffer>;
+    try {
+        bytes = new Uint8Array(await fs.readFile(file));
+    } catch (cause) {
+        const why = systemCode(cause) === 'ENOENT' ? 'is missing' : 'cannot be read';
+        throw new LapidaryError('not_found', `run 'make build' first: the engine ${file} ${why}`, { cause });
+    }
+    try {
+        return await Engine.load(bytes, options);
+    } catch (cause) {
+        if (cause instanceof LapidaryError) throw cause;
+        throw new LapidaryError('bad_file', `${file} is not an engine this version can use; run 'make build' again`, {
+            cause,
+        });
+    }
+}

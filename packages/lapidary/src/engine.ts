@@ -1,0 +1,392 @@
+// The bridge to the engine: numbered calls with JSON and bytes go in, events and results come out, and in between
+// the engine asks us to read, to write or to wait. The engine never blocks; we never call it from inside itself.
+import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.js';
+import { parseObject, type JsonObject } from './json.js';
+import type { ByteSink, ByteSource } from './sources/source.js';
+import { fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
+
+/** What the module exports: the engine's C ABI. */
+export interface EngineExports {
+    memory: WebAssembly.Memory;
+    _initialize?: () => void;
+    lapidary_alloc(bytes: number): number;
+    lapidary_free(pointer: number): void;
+    lapidary_call(
+        call: number,
+        method: number,
+        methodLength: number,
+        json: number,
+        jsonLength: number,
+        blob: number,
+        blobLength: number,
+    ): void;
+    lapidary_cancel(call: number): void;
+    lapidary_complete(operation: number, error: number, errorLength: number): void;
+}
+
+export interface EngineOptions {
+    /** Where the engine's log lines go; nowhere unless told. */
+    log?: Log;
+}
+
+export interface CallOptions {
+    blob?: Uint8Array;
+    onEvent?: (event: JsonObject) => void;
+    signal?: AbortSignal;
+}
+
+export interface CallResult {
+    json: JsonObject;
+    blob: Uint8Array;
+}
+
+interface PendingCall {
+    resolve(result: CallResult): void;
+    reject(error: unknown): void;
+    onEvent: ((event: JsonObject) => void) | undefined;
+    /** The signal was followed: whatever the engine says now, the caller hears "cancelled". */
+    cancelled: boolean;
+}
+
+interface OpenSource {
+    source: ByteSource;
+    /** The reads under way, so that they can be stopped. */
+    reads: Set<AbortController>;
+}
+
+const logLevels: readonly LogLevel[] = ['debug', 'info', 'warning', 'error'];
+const exportedFunctions = [
+    'lapidary_alloc',
+    'lapidary_free',
+    'lapidary_call',
+    'lapidary_cancel',
+    'lapidary_complete',
+] as const;
+
+export class Engine {
+    private exports: EngineExports | undefined;
+    private readonly calls = new Map<number, PendingCall>();
+    private readonly sources = new Map<number, OpenSource>();
+    private readonly sinks = new Map<number, ByteSink>();
+    private lastNumber = 0;
+    private failure: LapidaryError | undefined;
+    private readonly log: Log;
+    private readonly decoder = new TextDecoder();
+    private readonly encoder = new TextEncoder();
+    private readonly afterwards = macrotasks();
+
+    private constructor(options: EngineOptions) {
+        this.log = (level, text) => {
+            try {
+                options.log?.(level, text);
+            } catch {
+                // An exception must not travel through the engine's frames: they would never be cleaned up.
+            }
+        };
+    }
+
+    /** From the bytes of lapidary.wasm, a compiled module, or the URL to fetch it from. */
+    static async load(
+        wasm: BufferSource | WebAssembly.Module | URL | string,
+        options: EngineOptions = {},
+    ): Promise<Engine> {
+        return await Engine.connect(async (imports) => {
+            const module = await compile(wasm);
+            const instance = await WebAssembly.instantiate(module, fillMissing(module, imports));
+            return checkExports(instance.exports);
+        }, options);
+    }
+
+    /** The same over anything that behaves like the module. Tests put a stand-in here. */
+    static async connect(
+        instantiate: (imports: WebAssembly.Imports) => Promise<EngineExports>,
+        options: EngineOptions = {},
+    ): Promise<Engine> {
+        const engine = new Engine(options);
+        engine.exports = await instantiate({
+            host: engine.hostImports(),
+            wasi_snapshot_preview1: wasiImports(() => engine.memory, engine.log),
+        });
+        engine.enter((exports) => exports._initialize?.());
+        if (engine.failure) throw engine.failure;
+        return engine;
+    }
+
+    /** False after a trap: this engine will not answer any more. */
+    get usable(): boolean {
+        return this.failure === undefined;
+    }
+
+    /** Bytes of WebAssembly memory in use; it never shrinks. */
+    get memoryBytes(): number {
+        return this.memory.buffer.byteLength;
+    }
+
+    async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {
+        const { blob, onEvent, signal } = options;
+        if (this.failure) throw this.failure;
+        if (signal?.aborted) throw cancelledError();
+        const number = ++this.lastNumber;
+        let cancel: (() => void) | undefined;
+        try {
+            return await new Promise<CallResult>((resolve, reject) => {
+                const pending: PendingCall = { resolve, reject, onEvent, cancelled: false };
+                // Before the engine is entered: it may finish the call while it is in there.
+                this.calls.set(number, pending);
+                this.send(number, method, args, blob);
+                cancel = () => {
+                    pending.cancelled = true;
+                    this.enter((exports) => exports.lapidary_cancel(number));
+                    // Reads do not say for which call they are; when nobody waits any more, none is needed. Without
+                    // this a stopped call could still wait for a slow server.
+                    if ([...this.calls.values()].every((call) => call.cancelled)) this.stopReads();
+                };
+                signal?.addEventListener('abort', cancel);
+            });
+        } finally {
+            this.calls.delete(number);
+            if (cancel) signal?.removeEventListener('abort', cancel);
+        }
+    }
+
+    /** The number by which the engine knows the source. The caller still owns the source and closes it. */
+    addSource(source: ByteSource): number {
+        const number = ++this.lastNumber;
+        this.sources.set(number, { source, reads: new Set() });
+        return number;
+    }
+
+    /** Reads under way from it are stopped. */
+    removeSource(number: number): void {
+        for (const read of this.sources.get(number)?.reads ?? []) read.abort();
+        this.sources.delete(number);
+    }
+
+    addSink(sink: ByteSink): number {
+        const number = ++this.lastNumber;
+        this.sinks.set(number, sink);
+        return number;
+    }
+
+    removeSink(number: number): void {
+        this.sinks.delete(number);
+    }
+
+    private get memory(): WebAssembly.Memory {
+        if (!this.exports) throw new LapidaryError('internal', 'the engine used its memory before it was ready');
+        return this.exports.memory;
+    }
+
+    /** A fresh view each time: memory that grew has left its old buffer behind. */
+    private view(pointer: number, length: number): Uint8Array {
+        return new Uint8Array(this.memory.buffer, pointer >>> 0, length >>> 0);
+    }
+
+    private text(pointer: number, length: number): string {
+        return this.decoder.decode(this.view(pointer, length));
+    }
+
+    private hostImports(): WebAssembly.ModuleImports {
+        return {
+            now: () => performance.now(),
+            log: (level: number, pointer: number, length: number) => {
+                this.log(logLevels[level] ?? 'info', this.text(pointer, length));
+            },
+            defer: (operation: number) => {
+                this.afterwards(() => this.complete(operation));
+            },
+            read: (operation: number, source: number, offset: number, length: number, pointer: number) => {
+                this.serve(operation, () => this.read(source, offset, length >>> 0, pointer));
+            },
+            write: (operation: number, number: number, offset: number, pointer: number, length: number) => {
+                // Copied: the sink may take its time, and memory may move meanwhile.
+                const bytes = this.view(pointer, length).slice();
+                this.serve(operation, async () => {
+                    const sink = this.sinks.get(number);
+                    if (!sink) throw new LapidaryError('internal', `there is no sink ${number}`);
+                    await sink.write(offset, bytes);
+                });
+            },
+            emit: (number: number, pointer: number, length: number) => {
+                const text = this.text(pointer, length);
+                // Later, though before the call's result: a listener may call the engine again.
+                queueMicrotask(() => this.deliver(number, text));
+            },
+            finish: (
+                number: number,
+                ok: number,
+                json: number,
+                jsonLength: number,
+                blob: number,
+                blobLength: number,
+            ) => {
+                this.finish(number, ok !== 0, this.text(json, jsonLength), this.view(blob, blobLength).slice());
+            },
+        };
+    }
+
+    private async read(number: number, offset: number, length: number, pointer: number): Promise<void> {
+        const entry = this.sources.get(number);
+        if (!entry) throw new LapidaryError('internal', `there is no source ${number}`);
+        const { source, reads } = entry;
+        const stop = new AbortController();
+        reads.add(stop);
+        const bytes = await source.read(offset, length, stop.signal).finally(() => reads.delete(stop));
+        if (bytes.length !== length) {
+            throw new LapidaryError('io', `'${source.name}' gave ${bytes.length} bytes instead of ${length}`);
+        }
+        if (!this.failure) this.view(pointer, length).set(bytes);
+    }
+
+    private stopReads(): void {
+        for (const { reads } of this.sources.values()) for (const read of reads) read.abort();
+    }
+
+    /** Does what the engine asked for once the engine has been left, and tells it how that ended. */
+    private serve(operation: number, work: () => Promise<void>): void {
+        Promise.resolve()
+            .then(work)
+            .then(
+                () => this.complete(operation),
+                (error: unknown) => this.complete(operation, messageOf(error)),
+            );
+    }
+
+    private complete(operation: number, error?: string): void {
+        this.enter((exports) => {
+            if (error === undefined) return exports.lapidary_complete(operation, 0, 0);
+            const sentence = this.pass(this.encoder.encode(error));
+            exports.lapidary_complete(operation, sentence.pointer, sentence.length);
+            exports.lapidary_free(sentence.pointer);
+        });
+    }
+
+    private send(number: number, method: string, args: object, blob: Uint8Array | undefined): void {
+        this.enter((exports) => {
+            const passed: Passed[] = [];
+            try {
+                const name = this.pass(this.encoder.encode(method), passed);
+                const json = this.pass(this.encoder.encode(JSON.stringify(args)), passed);
+                const bytes = this.pass(blob ?? new Uint8Array(), passed);
+                exports.lapidary_call(
+                    number,
+                    name.pointer,
+                    name.length,
+                    json.pointer,
+                    json.length,
+                    bytes.pointer,
+                    bytes.length,
+                );
+            } catch (error) {
+                // Too large an input is the caller's problem; the engine itself is well.
+                if (!(error instanceof LapidaryError)) throw error;
+                this.calls.get(number)?.reject(error);
+            }
+            for (const { pointer } of passed) if (pointer !== 0) exports.lapidary_free(pointer);
+        });
+    }
+
+    /** Copies bytes into the engine's memory; the caller frees them after use. */
+    private pass(bytes: Uint8Array, list?: Passed[]): Passed {
+        if (bytes.length === 0) return { pointer: 0, length: 0 };
+        const pointer = this.exports?.lapidary_alloc(bytes.length) ?? 0;
+        if (pointer === 0) {
+            throw new LapidaryError('out_of_memory', `the engine has no room for ${bytes.length} more bytes`);
+        }
+        this.view(pointer, bytes.length).set(bytes);
+        const passed = { pointer, length: bytes.length };
+        list?.push(passed);
+        return passed;
+    }
+
+    /**
+     * Every step into the engine goes through here. Whatever comes out as an exception is a trap: its memory can no
+     * longer be trusted, so this engine is over and everybody who waits for it is told.
+     */
+    private enter(step: (exports: EngineExports) => void): void {
+        if (this.failure || !this.exports) return;
+        try {
+            step(this.exports);
+        } catch (cause) {
+            this.failure = new LapidaryError(
+                'internal',
+                `the engine stopped unexpectedly (${messageOf(cause)}) and has to be loaded again`,
+                { cause },
+            );
+            for (const pending of this.calls.values()) pending.reject(this.failure);
+            this.calls.clear();
+            this.stopReads();
+        }
+    }
+
+    private deliver(number: number, text: string): void {
+        const pending = this.calls.get(number);
+        if (!pending?.onEvent) return;
+        try {
+            pending.onEvent(parseObject(text, 'an event of the engine'));
+        } catch (error) {
+            // The listener's own error is what the caller should see; the work behind it is of no use any more.
+            pending.reject(error);
+            this.enter((exports) => exports.lapidary_cancel(number));
+        }
+    }
+
+    private finish(number: number, ok: boolean, text: string, blob: Uint8Array): void {
+        const pending = this.calls.get(number);
+        if (!pending) return;
+        let json: JsonObject;
+        try {
+            json = text === '' ? {} : parseObject(text, 'the answer of the engine');
+        } catch (error) {
+            return pending.reject(error);
+        }
+        if (pending.cancelled) return pending.reject(cancelledError());
+        if (ok) return pending.resolve({ json, blob });
+        pending.reject(errorFrom(json));
+    }
+}
+
+interface Passed {
+    pointer: number;
+    length: number;
+}
+
+function errorFrom(json: JsonObject): LapidaryError {
+    const code = isErrorCode(json['code']) ? json['code'] : 'internal';
+    const message = json['message'];
+    return new LapidaryError(code, typeof message === 'string' && message !== '' ? message : `the engine failed (${code})`);
+}
+
+async function compile(wasm: BufferSource | WebAssembly.Module | URL | string): Promise<WebAssembly.Module> {
+    if (wasm instanceof WebAssembly.Module) return wasm;
+    if (typeof wasm !== 'string' && !(wasm instanceof URL)) return await WebAssembly.compile(wasm);
+    const response = await fetch(wasm);
+    if (!response.ok) {
+        throw new LapidaryError('io', `the engine could not be fetched from ${String(wasm)} (HTTP ${response.status})`);
+    }
+    return await WebAssembly.compile(await response.arrayBuffer());
+}
+
+function checkExports(exports: WebAssembly.Exports): EngineExports {
+    const missing = exportedFunctions.filter((name) => typeof exports[name] !== 'function');
+    if (!(exports['memory'] instanceof WebAssembly.Memory) || missing.length > 0) {
+        throw new LapidaryError('bad_file', `this WebAssembly module is not the Lapidary engine`);
+    }
+    return exports as unknown as EngineExports; // just checked, which the type of WebAssembly.Exports cannot express
+}
+
+/**
+ * Runs things in turns of their own, so that a long computation leaves room for input, timers and painting.
+ * setTimeout would do, but browsers stretch nested ones to 4 ms.
+ */
+function macrotasks(): (task: () => void) => void {
+    if (typeof setImmediate === 'function') return (task) => void setImmediate(task);
+    const channel = new MessageChannel();
+    const waiting: (() => void)[] = [];
+    channel.port1.onmessage = () => waiting.shift()?.();
+    return (task) => {
+        waiting.push(task);
+        channel.port2.postMessage(null);
+    };
+}
+

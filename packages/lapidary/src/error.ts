@@ -1,0 +1,62 @@
+// Errors carry a stable code for programs and one sentence for people, like the engine's own.
+
+/** The engine's codes. The host uses the same ones, so a caller need not know which side refused. */
+export type ErrorCode =
+    | 'invalid_argument'
+    | 'not_found'
+    | 'io'
+    | 'truncated'
+    | 'bad_file'
+    | 'unsupported'
+    | 'missing_tensor'
+    | 'bad_shape'
+    | 'limit'
+    | 'out_of_memory'
+    | 'cancelled'
+    | 'internal';
+
+const codes: ReadonlySet<string> = new Set<ErrorCode>([
+    'invalid_argument',
+    'not_found',
+    'io',
+    'truncated',
+    'bad_file',
+    'unsupported',
+    'missing_tensor',
+    'bad_shape',
+    'limit',
+    'out_of_memory',
+    'cancelled',
+    'internal',
+]);
+
+export function isErrorCode(text: unknown): text is ErrorCode {
+    return typeof text === 'string' && codes.has(text);
+}
+
+export class LapidaryError extends Error {
+    override readonly name = 'LapidaryError';
+
+    constructor(
+        readonly code: ErrorCode,
+        message: string,
+        options?: { cause?: unknown },
+    ) {
+        super(message, options);
+    }
+}
+
+export function cancelledError(): LapidaryError {
+    return new LapidaryError('cancelled', 'stopped before it was finished');
+}
+
+/** Throws when the caller has changed its mind: the usual first line of something that may take long. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+    if (signal?.aborted) throw cancelledError();
+}
+
+/** The sentence of anything that was thrown. Never empty: an empty sentence would read as success to the engine. */
+export function messageOf(thrown: unknown): string {
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    return text.trim() === '' ? 'an error without a description' : text;
+}

@@ -1,0 +1,147 @@
+// A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
+import type { Engine } from './engine.js';
+import { LapidaryError } from './error.js';
+import { numberField, stringField, type JsonObject } from './json.js';
+import { Session } from './session.js';
+import type { ByteSink, ByteSource } from './sources/source.js';
+
+export type Backend = 'cpu';
+
+export interface Progress {
+    done: number;
+    total: number;
+}
+
+export interface WorkOptions {
+    onProgress?: (progress: Progress) => void;
+    signal?: AbortSignal;
+}
+
+export interface TokenizeOptions {
+    /** Put the model's own beginning-of-text token first. */
+    addBos?: boolean;
+    /** Recognise the names of special tokens in the text. */
+    parseSpecial?: boolean;
+    /** Also tell the text of each token. */
+    pieces?: boolean;
+}
+
+export class Model {
+    private closed = false;
+
+    private constructor(
+        readonly engine: Engine,
+        private readonly handle: number,
+        private readonly sourceNumbers: readonly number[],
+        private readonly sources: readonly ByteSource[],
+    ) {}
+
+    /** Reads the header. From here on the model owns the sources and closes them, also when opening fails. */
+    static async open(engine: Engine, sources: readonly ByteSource[], signal?: AbortSignal): Promise<Model> {
+        const numbers = sources.map((source) => engine.addSource(source));
+        try {
+            const { json } = await engine.call(
+                'model.open',
+                { sources: sources.map(({ size, name }, i) => ({ id: numbers[i], size, name })) },
+                signal ? { signal } : {},
+            );
+            return new Model(engine, numberField(json, 'model', 'the opened model'), numbers, sources);
+        } catch (error) {
+            await release(engine, numbers, sources);
+            throw error;
+        }
+    }
+
+    /** What the file says about itself; works without loading the weights. */
+    async describe(signal?: AbortSignal): Promise<JsonObject> {
+        return (await this.engine.call('model.describe', { model: this.handle }, signal ? { signal } : {})).json;
+    }
+
+    async load(backend: Backend, options: WorkOptions = {}): Promise<void> {
+        await this.engine.call('model.load', { model: this.handle, backend }, callOptions(options));
+    }
+
+    async tokenize(text: string, options: TokenizeOptions = {}): Promise<{ tokens: Int32Array; pieces: string[] }> {
+        const { addBos = true, parseSpecial = true, pieces = false } = options;
+        const { json, blob } = await this.engine.call(
+            'model.tokenize',
+            { model: this.handle, add_bos: addBos, parse_special: parseSpecial, pieces },
+            { blob: new TextEncoder().encode(text) },
+        );
+        const named = Array.isArray(json['pieces']) ? json['pieces'].map(String) : [];
+        return { tokens: tokensFromBytes(blob), pieces: named };
+    }
+
+    async detokenize(tokens: Int32Array, options: { special?: boolean } = {}): Promise<string> {
+        const { json } = await this.engine.call(
+            'model.detokenize',
+            { model: this.handle, special: options.special ?? true },
+            { blob: tokensToBytes(tokens) },
+        );
+        return stringField(json, 'text', 'the answer to detokenize');
+    }
+
+    /** The weights must be loaded. */
+    async createSession(options: { context?: number; signal?: AbortSignal } = {}): Promise<Session> {
+        const { context, signal } = options;
+        const { json } = await this.engine.call(
+            'session.create',
+            { model: this.handle, ...(context === undefined ? {} : { context }) },
+            signal ? { signal } : {},
+        );
+        return new Session(this.engine, numberField(json, 'session', 'the created session'));
+    }
+
+    /** Writes the model with its weights in another type; nothing needs to be loaded for it. */
+    async quantize(type: string, sink: ByteSink, options: WorkOptions = {}): Promise<JsonObject> {
+        const number = this.engine.addSink(sink);
+        try {
+            const args = { model: this.handle, type, sink: number };
+            return (await this.engine.call('model.quantize', args, callOptions(options))).json;
+        } finally {
+            this.engine.removeSink(number);
+        }
+    }
+
+    async close(): Promise<void> {
+        if (this.closed) return;
+        this.closed = true;
+        try {
+            if (this.engine.usable) await this.engine.call('model.close', { model: this.handle });
+        } finally {
+            await release(this.engine, this.sourceNumbers, this.sources);
+        }
+    }
+}
+
+async function release(engine: Engine, numbers: readonly number[], sources: readonly ByteSource[]): Promise<void> {
+    for (const number of numbers) engine.removeSource(number);
+    await Promise.allSettled(sources.map((source) => source.close()));
+}
+
+/** The part of every long call: progress and the wish to stop. */
+export function callOptions(options: WorkOptions, onOther?: (event: JsonObject) => void) {
+    const { onProgress, signal } = options;
+    return {
+        onEvent: (event: JsonObject) => {
+            const { type, done, total } = event;
+            if (type !== 'progress') onOther?.(event);
+            else if (typeof done === 'number' && typeof total === 'number') onProgress?.({ done, total });
+        },
+        ...(signal ? { signal } : {}),
+    };
+}
+
+// Token ids cross the border as little-endian int32, whatever the machine's own order is.
+export function tokensToBytes(tokens: ArrayLike<number>): Uint8Array {
+    const bytes = new Uint8Array(tokens.length * 4);
+    const view = new DataView(bytes.buffer);
+    for (let i = 0; i < tokens.length; i++) view.setInt32(i * 4, tokens[i] ?? 0, true);
+    return bytes;
+}
+
+export function tokensFromBytes(bytes: Uint8Array): Int32Array {
+    if (bytes.length % 4 !== 0) throw new LapidaryError('internal', 'the engine returned a part of a token');
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    return Int32Array.from({ length: bytes.length / 4 }, (_, i) => view.getInt32(i * 4, true));
+}

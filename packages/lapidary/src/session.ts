@@ -1,0 +1,160 @@
+// A session is one conversation's memory: the engine keeps what it has read and re-uses the common beginning.
+import type { Engine } from './engine.js';
+import { LapidaryError } from './error.js';
+import { isObject, numberField, stringField, type JsonObject, type JsonValue } from './json.js';
+import { callOptions, tokensToBytes, type WorkOptions } from './model.js';
+import type { ByteSink } from './sources/source.js';
+
+/** How the next token is chosen. What is left out, the engine takes from the model's own recommendation. */
+export interface Sampling {
+    temperature?: number;
+    top_k?: number;
+    top_p?: number;
+    min_p?: number;
+    repeat_penalty?: number;
+    presence_penalty?: number;
+    frequency_penalty?: number;
+    seed?: number;
+    logit_bias?: Record<string, number>;
+}
+
+export interface Message {
+    role: string;
+    content: string;
+    [more: string]: JsonValue;
+}
+
+export interface GenerateRequest {
+    /** Text to continue … */
+    prompt?: string;
+    /** … or a conversation to answer. */
+    messages?: readonly Message[];
+    tools?: readonly JsonObject[];
+    thinking?: boolean;
+    add_bos?: boolean;
+    parse_special?: boolean;
+    max_tokens: number;
+    sampling?: Sampling;
+    stop?: readonly string[];
+}
+
+export type GenerateEvent =
+    | { type: 'text'; text: string; tokens: number[] }
+    | { type: 'content'; text: string }
+    | { type: 'reasoning'; text: string }
+    | { type: 'tool_call'; call: JsonObject };
+
+export interface GenerateResult {
+    text: string;
+    finish_reason: string;
+    prompt_tokens: number;
+    completion_tokens: number;
+    cached_tokens: number;
+    prompt_ms: number;
+    completion_ms: number;
+    message?: Message;
+}
+
+export interface PerplexityResult {
+    perplexity: number;
+    nll: number;
+    tokens: number;
+}
+
+export class Session {
+    private closed = false;
+
+    constructor(
+        private readonly engine: Engine,
+        private readonly handle: number,
+    ) {}
+
+    async generate(
+        request: GenerateRequest,
+        options: WorkOptions & { onEvent?: (event: GenerateEvent) => void } = {},
+    ): Promise<GenerateResult> {
+        const { onEvent } = options;
+        const { json } = await this.engine.call(
+            'session.generate',
+            { session: this.handle, sampling: {}, ...request },
+            callOptions(options, (event) => {
+                const known = generateEvent(event);
+                if (known) onEvent?.(known);
+            }),
+        );
+        return generateResult(json);
+    }
+
+    /** Writes the logits of every position, one row of float32 after the other. */
+    async logits(
+        tokens: ArrayLike<number>,
+        sink: ByteSink,
+        options: WorkOptions = {},
+    ): Promise<{ tokens: number; vocabulary: number }> {
+        const number = this.engine.addSink(sink);
+        try {
+            const { json } = await this.engine.call(
+                'session.logits',
+                { session: this.handle, sink: number },
+                { ...callOptions(options), blob: tokensToBytes(tokens) },
+            );
+            const what = 'the answer to logits';
+            return { tokens: numberField(json, 'tokens', what), vocabulary: numberField(json, 'vocabulary', what) };
+        } finally {
+            this.engine.removeSink(number);
+        }
+    }
+
+    async perplexity(
+        tokens: ArrayLike<number>,
+        options: WorkOptions & { window?: number } = {},
+    ): Promise<PerplexityResult> {
+        const { window } = options;
+        const { json } = await this.engine.call(
+            'session.perplexity',
+            { session: this.handle, ...(window === undefined ? {} : { window }) },
+            { ...callOptions(options), blob: tokensToBytes(tokens) },
+        );
+        const what = 'the answer to perplexity';
+        return {
+            perplexity: numberField(json, 'perplexity', what),
+            nll: numberField(json, 'nll', what),
+            tokens: numberField(json, 'tokens', what),
+        };
+    }
+
+    async close(): Promise<void> {
+        if (this.closed) return;
+        this.closed = true;
+        if (this.engine.usable) await this.engine.call('session.close', { session: this.handle });
+    }
+}
+
+function generateEvent(event: JsonObject): GenerateEvent | undefined {
+    const { type, text } = event;
+    if (type === 'tool_call') return { type, call: event };
+    if (typeof text !== 'string') return undefined;
+    if (type === 'content' || type === 'reasoning') return { type, text };
+    if (type !== 'text') return undefined; // a newer engine may know more kinds
+    const tokens = Array.isArray(event['tokens']) ? event['tokens'].map(Number) : [];
+    return { type, text, tokens };
+}
+
+function generateResult(json: JsonObject): GenerateResult {
+    const what = 'the answer to generate';
+    const result: GenerateResult = {
+        text: stringField(json, 'text', what),
+        finish_reason: stringField(json, 'finish_reason', what),
+        prompt_tokens: numberField(json, 'prompt_tokens', what),
+        completion_tokens: numberField(json, 'completion_tokens', what),
+        cached_tokens: numberField(json, 'cached_tokens', what),
+        prompt_ms: numberField(json, 'prompt_ms', what),
+        completion_ms: numberField(json, 'completion_ms', what),
+    };
+    const { message } = json;
+    if (message === undefined) return result;
+    if (!isObject(message)) throw new LapidaryError('internal', `${what} has a broken message`);
+    // An answer made of tool calls alone has no content.
+    const content = typeof message['content'] === 'string' ? message['content'] : '';
+    return { ...result, message: { ...message, role: stringField(message, 'role', what), content } };
+}
