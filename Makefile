@@ -1,0 +1,49 @@
+# Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
+.PHONY: help run test build bench fuzz lint format setup clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -ec
+
+# $(call build,PRESET,TARGET), silent when there is nothing to do.
+build = cmake --build --preset $(1) --target $(2) | { grep -v -e 'Re-checking globbed' -e 'no work to do' || true; }
+WASM = build/wasm/engine/lapidary.wasm
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
+
+run: build ## tell a story with the built-in model
+	@printf '\nOnce upon a time'
+	@bin/lapidary generate builtin --prompt "Once upon a time" -n 250 --temp 0.6 --seed 1
+
+test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
+	@$(call build,asan,lapidary_tests)
+	@$(call build,wasm,lapidary_tests)
+	@tools/test
+
+build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, and the command line bin/lapidary
+	@$(call build,wasm,lapidary)
+	@npx tsc -b
+	@cmp -s $(WASM) packages/lapidary/dist/lapidary.wasm || cp $(WASM) packages/lapidary/dist/lapidary.wasm
+
+bench: build ## speed of the tokenizer and of the CPU backend
+	@node tools/bench.mjs
+
+fuzz: setup build/asan/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each
+	@$(call build,asan,fuzzers)
+	@tools/fuzz
+
+lint: setup build/asan/CMakeCache.txt ## clang-tidy over the engine
+	@tools/lint
+
+format: setup ## clang-format over the engine
+	@tools/format
+
+setup: ## install Debian and npm packages
+	@tools/setup
+
+build/%/CMakeCache.txt: CMakePresets.json | setup
+	@cmake --preset $* >/dev/null
+	@touch $@
+
+clean: ## remove everything that was built
+	rm -rf build packages/*/dist apps/*/dist

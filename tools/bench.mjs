@@ -1,0 +1,35 @@
+// Speed of what runs on the CPU, in WebAssembly: the vocabulary, the tokenizer, and the backend `cpu`.
+// Usage: node tools/bench.mjs [vocabulary.gguf]   (default: the built-in model's own vocabulary)
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Model } from '../packages/lapidary/dist/index.js';
+import { loadEngine, openFile } from '../packages/lapidary/dist/node.js';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const builtin = path.join(root, 'models', 'storyteller-q4_k_m.gguf');
+const seconds = (from) => (performance.now() - from) / 1000;
+
+console.log(`${os.cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`);
+const engine = await loadEngine();
+
+// Text to tokenize, written by the model itself: plain English of any length wanted.
+const story = await Model.open(engine, await openFile(builtin));
+await story.load('cpu');
+const session = await story.createSession({});
+const answer = await session.generate({ prompt: 'Once upon a time', max_tokens: 256, sampling: { seed: 1, temperature: 0.8 } });
+const rate = (answer.completion_tokens / answer.completion_ms) * 1000;
+console.log(`generate: ${rate.toFixed(1)} tokens/s (storyteller, 29M parameters, backend cpu)`);
+const long = await session.generate({ prompt: answer.text.repeat(4), max_tokens: 1, sampling: { temperature: 0 } });
+console.log(`prefill: ${((long.prompt_tokens / long.prompt_ms) * 1000).toFixed(1)} tokens/s (${long.prompt_tokens} tokens)`);
+
+const vocabulary = process.argv[2] ?? builtin;
+const model = await Model.open(engine, await openFile(vocabulary));
+let from = performance.now();
+await model.tokenize('ready');
+console.log(`vocabulary: ready in ${(seconds(from) * 1000).toFixed(0)} ms (${path.basename(vocabulary)})`);
+const text = answer.text.repeat(Math.ceil(4e6 / answer.text.length));
+from = performance.now();
+await model.tokenize(text);
+console.log(`tokenize: ${(Buffer.byteLength(text) / 1e6 / seconds(from)).toFixed(1)} MB/s`);
+console.log(`WebAssembly memory: ${(engine.memoryBytes / 2 ** 20).toFixed(0)} MiB`);
