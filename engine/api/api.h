@@ -10,6 +10,7 @@
 
 #include "api/args.h"
 #include "api/host.h"
+#include "api/host_device.h"
 #include "api/open_model.h"
 #include "api/pending_ops.h"
 #include "infer/session.h"
@@ -37,7 +38,10 @@ struct OpenSession {
 
 class Api {
   public:
-    explicit Api(Host& host) : host_(host), ops_(host) {}
+    // Without a GpuHost there is only the CPU backend.
+    explicit Api(Host& host, GpuHost* gpu = nullptr) : host_(host), ops_(host) {
+        if (gpu != nullptr) device_ = std::make_unique<HostDevice>(*gpu, ops_);
+    }
 
     // Starts a call; the host's `finish` ends it, during this function or later.
     void call(uint32_t id, std::string_view method, std::string_view json, std::span<const uint8_t> blob);
@@ -67,6 +71,7 @@ class Api {
     Task<Result<Reply>> session_logits(Call& call);
     Task<Result<Reply>> session_generate(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
+    Task<Result<std::unique_ptr<Runner>>> new_runner(const Call& call, OpenModel& model, uint32_t context);
 
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
@@ -80,6 +85,7 @@ class Api {
 
     Host& host_;
     PendingOps ops_;
+    std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
     uint32_t last_id_ = 0;
     double last_breath_ = 0;
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;

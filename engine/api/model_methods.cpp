@@ -13,6 +13,8 @@ namespace {
 // JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
 constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
 
+constexpr size_t kMaxFeatures = 32;
+
 }  // namespace
 
 // {sources: [{id, size}]} → {model}
@@ -51,19 +53,28 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     co_return Reply{.json = describe(*model)};
 }
 
-// {model, backend} → {bytes}, with progress
+// {model, backend, without_features} → {bytes, adapter?}, with progress
 Task<Result<Reply>> Api::model_load(Call& call) {
     const auto model = CO_TRY(model_of(call));
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : "cpu";
-    if (backend != "cpu") {
-        co_return fail(Code::unsupported, "the backend '{}' is not available; 'cpu' is", printable(backend));
-    }
     const auto table = CO_TRY(model->weights());
-    if (model->cpu_weights == nullptr) {
-        model->cpu_weights =
-            CO_TRY(co_await reference::Weights::load(model->file, *table, progress_of(call), call.cancel));
+    if (backend == "cpu") {
+        if (model->cpu_weights == nullptr) {
+            model->cpu_weights =
+                CO_TRY(co_await reference::Weights::load(model->file, *table, progress_of(call), call.cancel));
+        }
+        co_return Reply{.json = {{"bytes", model->cpu_weights->bytes()}}};
     }
-    co_return Reply{.json = {{"bytes", model->cpu_weights->bytes()}}};
+    if (backend != "gpu") {
+        co_return fail(Code::unsupported, "there is no backend '{}'; 'cpu' and 'gpu' exist", printable(backend));
+    }
+    if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here: use the CPU backend");
+    CO_TRY(co_await device_->open(CO_TRY(call.args.strings("without_features", kMaxFeatures)), call.cancel));
+    if (model->gpu_weights == nullptr) {
+        model->gpu_weights = CO_TRY(co_await infer::GpuModel::load(*device_, model->file, CO_TRY(model->config()),
+                                                                   table, progress_of(call), call.cancel));
+    }
+    co_return Reply{.json = {{"bytes", model->gpu_weights->bytes()}, {"adapter", device_->info().adapter}}};
 }
 
 // {model, add_bos, parse_special, pieces} + UTF-8 → ids, {pieces}

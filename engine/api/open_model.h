@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "gguf/file.h"
+#include "infer/gpu_model.h"
 #include "model/config.h"
 #include "model/weights.h"
 #include "reference/weights.h"
@@ -23,7 +24,9 @@ struct OpenModel {
     Result<std::shared_ptr<const model::WeightTable>> weights();
     Result<std::shared_ptr<const tokenizer::Tokenizer>> tokenizer();
 
-    std::shared_ptr<const reference::Weights> cpu_weights;  // null until loaded
+    // Null until loaded for that backend.
+    std::shared_ptr<const reference::Weights> cpu_weights;
+    std::shared_ptr<infer::GpuModel> gpu_weights;
 
   private:
     std::shared_ptr<const model::Config> config_;

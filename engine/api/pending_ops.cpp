@@ -32,14 +32,6 @@ class PendingOps::Wait {
     uint32_t listener_ = 0;
 };
 
-std::pair<uint32_t, std::shared_ptr<PendingOps::Op>> PendingOps::begin(Bytes buffer) {
-    auto op = std::make_shared<Op>();
-    op->buffer = std::move(buffer);
-    const uint32_t number = ++last_;
-    ops_.emplace(number, op);
-    return {number, op};
-}
-
 void PendingOps::complete(uint32_t number, std::optional<std::string> error) {
     const auto it = ops_.find(number);
     if (it == ops_.end()) return;
@@ -49,29 +41,37 @@ void PendingOps::complete(uint32_t number, std::optional<std::string> error) {
     if (const auto waiting = std::exchange(op->waiting, nullptr)) waiting.resume();
 }
 
-Task<Result<Bytes>> PendingOps::read(uint32_t source, ByteRange range, Cancel cancel) {
+Task<Result<Bytes>> PendingOps::run(Bytes buffer, Begin begin, Cancel cancel) {
     CO_TRY(cancel.check());
-    const auto [number, op] = begin(Bytes(size_t(range.size)));
-    Wait wait(op, cancel, [this, number = number, source, range, op = op.get()] {
-        host_.read(number, source, range.offset, op->buffer);
-    });
+    auto op = std::make_shared<Op>();
+    op->buffer = std::move(buffer);
+    const uint32_t number = ++last_;
+    ops_.emplace(number, op);
+    Wait wait(op, cancel, [begin = std::move(begin), number, op = op.get()] { begin(number, op->buffer); });
     CO_TRY(co_await wait);
     co_return std::move(op->buffer);
 }
 
+Task<Result<Bytes>> PendingOps::read(uint32_t source, ByteRange range, Cancel cancel) {
+    return run(
+        Bytes(size_t(range.size)),
+        [this, source, offset = range.offset](uint32_t op, std::span<uint8_t> out) {
+            host_.read(op, source, offset, out);
+        },
+        std::move(cancel));
+}
+
 Task<Status> PendingOps::write(uint32_t sink, uint64_t offset, Bytes bytes, Cancel cancel) {
-    CO_TRY(cancel.check());
-    const auto [number, op] = begin(std::move(bytes));
-    Wait wait(op, cancel,
-              [this, number = number, sink, offset, op = op.get()] { host_.write(number, sink, offset, op->buffer); });
-    co_return co_await wait;
+    CO_TRY(co_await run(
+        std::move(bytes),
+        [this, sink, offset](uint32_t op, std::span<uint8_t> stored) { host_.write(op, sink, offset, stored); },
+        std::move(cancel)));
+    co_return Status{};
 }
 
 Task<Status> PendingOps::defer(Cancel cancel) {
-    CO_TRY(cancel.check());
-    const auto [number, op] = begin({});
-    Wait wait(op, cancel, [this, number = number] { host_.defer(number); });
-    co_return co_await wait;
+    CO_TRY(co_await run({}, [this](uint32_t op, std::span<uint8_t>) { host_.defer(op); }, std::move(cancel)));
+    co_return Status{};
 }
 
 Task<Result<Bytes>> HostSource::read(ByteRange range, Cancel cancel) {

@@ -18,6 +18,10 @@ class PendingOps {
   public:
     explicit PendingOps(Host& host) : host_(host) {}
 
+    // Any operation: `begin` asks the host for it and may let it use `buffer`, which comes back when it is complete.
+    using Begin = std::function<void(uint32_t op, std::span<uint8_t> buffer)>;
+    Task<Result<Bytes>> run(Bytes buffer, Begin begin, Cancel cancel);
+
     Task<Result<Bytes>> read(uint32_t source, ByteRange range, Cancel cancel);
     Task<Status> write(uint32_t sink, uint64_t offset, Bytes bytes, Cancel cancel);
     Task<Status> defer(Cancel cancel);
@@ -34,8 +38,6 @@ class PendingOps {
         Status status;
     };
     class Wait;
-
-    std::pair<uint32_t, std::shared_ptr<Op>> begin(Bytes buffer);
 
     Host& host_;
     uint32_t last_ = 0;

@@ -7,6 +7,7 @@
 #include "api/token_blob.h"
 #include "chat/render.h"
 #include "infer/answer.h"
+#include "infer/gpu_runner.h"
 #include "infer/perplexity.h"
 #include "model/memory.h"
 #include "reference/forward.h"
@@ -91,14 +92,19 @@ Json stats_json(const infer::GenerateStats& stats, uint64_t seed) {
 
 }  // namespace
 
-// {model, context} → {session, context}
-Task<Result<Reply>> Api::session_create(Call& call) {
-    const auto model = CO_TRY(model_of(call));
-    const auto config = CO_TRY(model->config());
-    const auto table = CO_TRY(model->weights());
-    if (model->cpu_weights == nullptr) co_return fail(Code::invalid_argument, "the model is not loaded yet");
-    const auto context = uint32_t(CO_TRY(call.args.integer_or(
-        "context", 1, config->context_length, std::min<int64_t>(kDefaultContext, config->context_length))));
+Task<Result<std::unique_ptr<Runner>>> Api::new_runner(const Call& call, OpenModel& model, uint32_t context) {
+    const auto config = CO_TRY(model.config());
+    const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
+    const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
+    if (backend == "gpu" && model.gpu_weights != nullptr) {
+        const std::string kv = call.args.has("kv") ? CO_TRY(call.args.string("kv")) : "f16";
+        if (kv != "f16" && kv != "f32") co_return fail(Code::invalid_argument, "'kv' must be f16 or f32");
+        co_return CO_TRY(co_await infer::GpuRunner::create(model.gpu_weights,
+                                                           {.context = context, .kv_f16 = kv == "f16"}, call.cancel));
+    }
+    if (backend != "cpu" || model.cpu_weights == nullptr) {
+        co_return fail(Code::invalid_argument, "the model is not loaded for the backend '{}'", printable(backend));
+    }
     // The reference keeps every position in f32, in the memory the weights live in too.
     const uint64_t bytes = model::kv_bytes_unwindowed(*config, context, sizeof(float));
     constexpr uint64_t kMost = sizeof(size_t) == 4 ? 2ull << 30 : 64ull << 30;
@@ -106,11 +112,19 @@ Task<Result<Reply>> Api::session_create(Call& call) {
         co_return fail(Code::out_of_memory, "a context of {} tokens takes {}: ask for a shorter one", context,
                        format_bytes(bytes));
     }
+    co_return std::make_unique<reference::Forward>(config, CO_TRY(model.weights()), model.cpu_weights, context);
+}
+
+// {model, context, backend, kv} → {session, context}
+Task<Result<Reply>> Api::session_create(Call& call) {
+    const auto model = CO_TRY(model_of(call));
+    const auto config = CO_TRY(model->config());
+    const auto context = uint32_t(CO_TRY(call.args.integer_or(
+        "context", 1, config->context_length, std::min<int64_t>(kDefaultContext, config->context_length))));
+    auto runner = CO_TRY(co_await new_runner(call, *model, context));
     auto open = std::make_shared<OpenSession>();
     open->model = model;
-    open->session = std::make_unique<infer::Session>(
-        std::make_unique<reference::Forward>(config, table, model->cpu_weights, context),
-        [this] { return host_.now(); });
+    open->session = std::make_unique<infer::Session>(std::move(runner), [this] { return host_.now(); });
     const uint32_t id = ++last_id_;
     sessions_.emplace(id, std::move(open));
     co_return Reply{.json = {{"session", id}, {"context", context}}};

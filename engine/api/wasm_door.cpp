@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "api/api.h"
+#include "api/wasm_gpu.h"
 
 #define LAPIDARY_IMPORT(name) __attribute__((import_module("host"), import_name(#name)))
 #define LAPIDARY_EXPORT(name) extern "C" __attribute__((export_name(#name)))
@@ -42,16 +43,18 @@ class WasmHost final : public lapidary::api::Host {
 
 Api& api() {
     static WasmHost host;
-    static Api instance = [] {
-        lapidary::set_log_sink([](lapidary::LogLevel level, std::string_view message) {
-            host_log(uint32_t(level), message.data(), message.size());
-        });
-        return Api(host);
-    }();
+    static Api instance(host, &lapidary::api::wasm_gpu());
     return instance;
 }
 
 }  // namespace
+
+// Called once by _initialize.
+__attribute__((constructor)) static void connect_log() {
+    lapidary::set_log_sink([](lapidary::LogLevel level, std::string_view message) {
+        host_log(uint32_t(level), message.data(), message.size());
+    });
+}
 
 LAPIDARY_EXPORT(lapidary_alloc) void* lapidary_alloc(size_t size) {
     return std::malloc(size == 0 ? 1 : size);

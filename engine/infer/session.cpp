@@ -27,8 +27,7 @@ Task<Result<std::vector<float>>> Session::append(std::span<const int32_t> tokens
 
 Task<Result<std::vector<float>>> Session::prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
                                                   Breathe breathe) {
-    const uint32_t known = common_prefix(prompt);
-    runner_->truncate(known);
+    const uint32_t known = runner_->position();
     tokens_.resize(known);
     std::vector<float> logits;
     for (size_t at = known; at < prompt.size(); at += kPromptStep) {
@@ -50,8 +49,9 @@ Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, Gener
     CO_TRY(sample::check(options.sampling, runner_->vocabulary()));
     GenerateStats stats;
     stats.prompt_tokens = uint32_t(prompt.size());
-    stats.cached_tokens = common_prefix(prompt);
     const double started = clock_();
+    runner_->truncate(common_prefix(prompt));
+    stats.cached_tokens = runner_->position();
     std::vector<float> logits = CO_TRY(co_await prefill(prompt, listener, breathe));
     stats.prompt_ms = clock_() - started;
 

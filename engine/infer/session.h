@@ -64,6 +64,7 @@ class Session {
   private:
     // The part of `prompt` the runner need not see again. The last token is always run, because its logits are wanted.
     [[nodiscard]] uint32_t common_prefix(std::span<const int32_t> prompt) const;
+    // Runs what comes after the position the runner is at.
     Task<Result<std::vector<float>>> prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
                                              Breathe breathe);
     Task<Result<std::vector<float>>> append(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);

@@ -32,7 +32,8 @@ class Runner {
     [[nodiscard]] virtual uint32_t context() const = 0;   // how many positions it can hold
     [[nodiscard]] virtual uint32_t position() const = 0;  // how many it holds
 
-    // Forgets everything from `length` on.
+    // Forgets everything from `length` on. A backend that keeps a window of the past may have to forget more: the
+    // position it is at afterwards is what it still holds.
     virtual void truncate(uint32_t length) = 0;
 
     // Appends tokens. On an error the positions of this call are forgotten, so the runner stays usable.

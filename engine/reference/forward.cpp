@@ -13,13 +13,6 @@ namespace {
 // activations of 32 tokens of a 2,560-wide model still fit into a level-2 cache.
 constexpr size_t kBlock = 32;
 
-// What the file's missing rope_freqs would say: the first part of the pairs turns, the rest stands still.
-std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction) {
-    std::vector<float> divisors(head_dim / 2, 1e30f);
-    std::fill_n(divisors.begin(), size_t(float(head_dim) * fraction / 2), 1.0f);
-    return divisors;
-}
-
 // The `count` largest of p, as indices in ascending order.
 std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
     std::vector<uint32_t> order(p.size());

@@ -57,6 +57,12 @@ std::vector<double> rope_frequencies(uint32_t head_dim, double base, std::span<c
     return out;
 }
 
+std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction) {
+    std::vector<float> divisors(head_dim / 2, 1e30f);
+    std::fill_n(divisors.begin(), size_t(float(head_dim) * fraction / 2), 1.0f);
+    return divisors;
+}
+
 void softmax(std::span<float> x) {
     const float largest = *std::ranges::max_element(x);
     float sum = 0;

@@ -30,6 +30,9 @@ void rope(std::span<float> x, uint32_t head_dim, uint32_t position, std::span<co
 // base^(-2i / head_dim) / divisors[i]; no divisors means all 1.
 std::vector<double> rope_frequencies(uint32_t head_dim, double base, std::span<const float> divisors);
 
+// Divisors for a file without rope_freqs: the first `fraction` of the pairs turns, the rest stands still.
+std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction);
+
 // In place: exp(x - max) / sum.
 void softmax(std::span<float> x);
 

@@ -1,0 +1,177 @@
+#include "infer/gpu_model.h"
+
+#include <algorithm>
+
+#include "model/memory.h"
+#include "quant/decode.h"
+
+namespace lapidary::infer {
+
+using model::Weight;
+
+// Carries what a load needs from weight to weight.
+struct GpuModel::Loader {
+    GpuModel& out;
+    const gguf::File& file;
+    Progress progress;
+    Cancel cancel;
+    uint64_t done = 0;
+    uint64_t total = 0;
+
+    // What one read asks for: bounds the memory in flight.
+    static constexpr uint64_t kChunkBytes = 8 << 20;
+
+    Task<Result<Bytes>> read(const Weight& weight, uint64_t offset, uint64_t size) {
+        const auto* tensor = file.find(weight.name);
+        if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", weight.name);
+        Bytes bytes = CO_TRY(co_await file.read(*tensor, offset, size, cancel));
+        done += size;
+        if (progress) progress(done, total);
+        co_return bytes;
+    }
+
+    // The weights' rows one after the other. All have the same format and columns.
+    Task<Result<GpuMatrix>> matrix(std::vector<const Weight*> stack) {
+        GpuMatrix out_matrix;
+        if (stack.empty() || !stack.front()->present()) co_return out_matrix;
+        out_matrix.format = kernels::format_of(stack.front()->type);
+        out_matrix.cols = stack.front()->cols;
+        for (const Weight* weight : stack) {
+            CO_TRY(kernels::check_columns(weight->type, weight->cols));
+            const uint64_t rows = weight->rows * weight->slices;
+            if (rows % kernels::row_alignment(out_matrix.format, weight->cols) != 0 && stack.size() > 1) {
+                co_return fail(Code::unsupported, "'{}' has {} rows, which cannot be stacked in {}", weight->name, rows,
+                               kernels::format_name(out_matrix.format));
+            }
+            out_matrix.rows += rows;
+        }
+        CO_TRY(allocate(out_matrix, stack.front()->name));
+        uint64_t first = 0;
+        for (const Weight* weight : stack) {
+            CO_TRY(co_await upload(*weight, first, out_matrix));
+            first += weight->rows * weight->slices;
+        }
+        co_return out_matrix;
+    }
+
+    Status allocate(GpuMatrix& matrix, const std::string& label) const {
+        const gpu::Info& info = out.device_.info();
+        const uint64_t most = std::min(info.max_binding_bytes, info.max_buffer_bytes);
+        const uint64_t align = kernels::row_alignment(matrix.format, matrix.cols);
+        uint64_t rows_each = matrix.rows;
+        if (kernels::gpu_bytes(matrix.format, matrix.rows, matrix.cols) > most) {
+            const uint64_t unit_bytes = kernels::gpu_bytes(matrix.format, align, matrix.cols);
+            rows_each = most / unit_bytes * align;
+            if (rows_each == 0) return fail(Code::unsupported, "a row of '{}' does not fit into a GPU binding", label);
+        }
+        for (uint64_t row = 0; row < matrix.rows; row += rows_each) {
+            const uint64_t rows = std::min(rows_each, matrix.rows - row);
+            const uint64_t bytes = kernels::gpu_bytes(matrix.format, rows, matrix.cols);
+            const gpu::Id id = TRY(out.device_.buffer(bytes, gpu::Usage::storage, label));
+            out.buffers_.push_back(id);
+            out.bytes_ += bytes;
+            matrix.pieces.push_back({.binding = {id, 0, bytes}, .first_row = row, .rows = rows});
+        }
+        return {};
+    }
+
+    Task<Status> upload(const Weight& weight, uint64_t at_row, const GpuMatrix& matrix) {
+        const uint64_t align = kernels::row_alignment(matrix.format, matrix.cols);
+        const uint64_t rows = weight.rows * weight.slices;
+        const uint64_t step = std::max<uint64_t>(1, kChunkBytes / (weight.row_bytes() * align)) * align;
+        for (uint64_t row = 0; row < rows;) {
+            const auto piece = std::ranges::find_if(matrix.pieces, [&](const GpuMatrix::Piece& p) {
+                return at_row + row >= p.first_row && at_row + row < p.first_row + p.rows;
+            });
+            const uint64_t room = piece->first_row + piece->rows - (at_row + row);
+            const uint64_t count = std::min({step, rows - row, room});
+            const Bytes bytes = CO_TRY(co_await read(weight, row * weight.row_bytes(), count * weight.row_bytes()));
+            const auto packed = kernels::repack(weight.type, bytes, count, weight.cols);
+            const uint64_t offset = kernels::gpu_bytes(matrix.format, at_row + row - piece->first_row, matrix.cols);
+            out.device_.write(piece->binding.buffer, offset, packed);
+            row += count;
+        }
+        co_return Status{};
+    }
+
+    Task<Status> vector(const Weight& weight) {
+        if (!weight.present()) co_return Status{};
+        const Bytes bytes = CO_TRY(co_await read(weight, 0, weight.bytes()));
+        std::vector<float> values(size_t(weight.elements()));
+        quant::decode(weight.type, bytes.data(), values);
+        out.vectors_.emplace_back(weight.name, std::move(values));
+        co_return Status{};
+    }
+
+    Task<Result<std::vector<GpuMatrix>>> projections(const model::LayerWeights& w) {
+        std::vector<GpuMatrix> groups;
+        std::vector<const Weight*> stack;
+        for (const Weight* weight : {&w.attn_q, &w.attn_k, &w.attn_v}) {
+            if (!weight->present()) continue;
+            if (!stack.empty() && kernels::format_of(stack.back()->type) != kernels::format_of(weight->type)) {
+                groups.push_back(CO_TRY(co_await matrix(stack)));
+                stack.clear();
+            }
+            stack.push_back(weight);
+        }
+        groups.push_back(CO_TRY(co_await matrix(stack)));
+        co_return groups;
+    }
+
+    Task<Result<GpuLayer>> layer(const model::LayerWeights& w) {
+        GpuLayer out_layer;
+        if (kernels::format_of(w.ffn_gate.type) != kernels::format_of(w.ffn_up.type)) {
+            co_return fail(Code::unsupported, "'{}' and '{}' are stored in different types", w.ffn_gate.name,
+                           w.ffn_up.name);
+        }
+        out_layer.qkv = CO_TRY(co_await projections(w));
+        out_layer.attn_output = CO_TRY(co_await matrix({&w.attn_output}));
+        out_layer.gate_up = CO_TRY(co_await matrix({&w.ffn_gate, &w.ffn_up}));
+        out_layer.down = CO_TRY(co_await matrix({&w.ffn_down}));
+        out_layer.inp_gate = CO_TRY(co_await matrix({&w.inp_gate}));
+        out_layer.proj = CO_TRY(co_await matrix({&w.proj}));
+        out_layer.router = CO_TRY(co_await matrix({&w.router}));
+        if (w.expert_gate.present()) {
+            co_return fail(Code::unsupported, "'{}': the GPU backend wants gate and up of the experts in one tensor",
+                           w.expert_gate.name);
+        }
+        out_layer.expert_gate_up = CO_TRY(co_await matrix({&w.expert_gate_up}));
+        out_layer.expert_down = CO_TRY(co_await matrix({&w.expert_down}));
+        for (const Weight* v : {&w.attn_norm, &w.attn_q_norm, &w.attn_k_norm, &w.post_attention_norm, &w.ffn_norm,
+                                &w.post_ffw_norm, &w.layer_output_scale, &w.post_norm, &w.router_scale,
+                                &w.expert_down_scale, &w.pre_ffw_norm_2, &w.post_ffw_norm_1, &w.post_ffw_norm_2}) {
+            CO_TRY(co_await vector(*v));
+        }
+        co_return out_layer;
+    }
+};
+
+GpuModel::~GpuModel() {
+    for (const gpu::Id id : buffers_) device_.release(id);
+}
+
+std::vector<float> GpuModel::vector(const Weight& weight) const {
+    if (!weight.present()) return {};
+    const auto it = std::ranges::find(vectors_, weight.name, &std::pair<std::string, std::vector<float>>::first);
+    return it == vectors_.end() ? std::vector<float>{} : it->second;
+}
+
+Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, const gguf::File& file,
+                                                       std::shared_ptr<const model::Config> config,
+                                                       std::shared_ptr<const model::WeightTable> table,
+                                                       Progress progress, Cancel cancel) {
+    std::shared_ptr<GpuModel> out(new GpuModel(device, config, table));
+    Loader loader{*out, file, std::move(progress), cancel, 0, model::weight_bytes(*table)};
+    out->token_embd = CO_TRY(co_await loader.matrix({&table->token_embd}));
+    out->output = CO_TRY(co_await loader.matrix({&table->output}));
+    out->per_layer_token_embd = CO_TRY(co_await loader.matrix({&table->per_layer_token_embd}));
+    out->per_layer_model_proj = CO_TRY(co_await loader.matrix({&table->per_layer_model_proj}));
+    for (const Weight* v : {&table->output_norm, &table->rope_freqs, &table->per_layer_proj_norm}) {
+        CO_TRY(co_await loader.vector(*v));
+    }
+    for (const model::LayerWeights& layer : table->layers) out->layers.push_back(CO_TRY(co_await loader.layer(layer)));
+    CO_TRY(co_await device.sync(cancel));
+    co_return out;
+}
+
+}  // namespace lapidary::infer

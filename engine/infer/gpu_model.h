@@ -1,0 +1,86 @@
+// A model's weights on the GPU: uploaded once, shared by every session.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gguf/file.h"
+#include "gpu/device.h"
+#include "kernels/weight_format.h"
+#include "model/config.h"
+#include "model/weights.h"
+
+namespace lapidary::infer {
+
+// A matrix, or several stacked ones, in one or more buffers: a binding has a largest size.
+struct GpuMatrix {
+    struct Piece {
+        gpu::Binding binding;
+        uint64_t first_row = 0;
+        uint64_t rows = 0;
+    };
+    kernels::Format format = kernels::Format::f32;
+    uint64_t cols = 0;
+    uint64_t rows = 0;
+    std::vector<Piece> pieces;
+};
+
+struct GpuLayer {
+    // Q, K and V (as far as the layer has them), neighbours of one format together; their rows follow each other.
+    std::vector<GpuMatrix> qkv;
+    GpuMatrix attn_output;
+    GpuMatrix gate_up;  // gate's rows, then up's
+    GpuMatrix down;
+    GpuMatrix inp_gate;
+    GpuMatrix proj;
+    GpuMatrix router;
+    GpuMatrix expert_gate_up;  // [experts][gate's rows, then up's]
+    GpuMatrix expert_down;
+};
+
+class GpuModel {
+  public:
+    using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+    static Task<Result<std::shared_ptr<GpuModel>>> load(gpu::Device& device, const gguf::File& file,
+                                                        std::shared_ptr<const model::Config> config,
+                                                        std::shared_ptr<const model::WeightTable> table,
+                                                        Progress progress, Cancel cancel);
+    ~GpuModel();
+    GpuModel(const GpuModel&) = delete;
+    GpuModel& operator=(const GpuModel&) = delete;
+
+    [[nodiscard]] gpu::Device& device() const { return device_; }
+    [[nodiscard]] const model::Config& config() const { return *config_; }
+    [[nodiscard]] const model::WeightTable& table() const { return *table_; }
+    [[nodiscard]] uint64_t bytes() const { return bytes_; }
+
+    // A small weight as floats, kept on the CPU: programs combine them into what a kernel binds.
+    [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const;
+
+    GpuMatrix token_embd;
+    GpuMatrix output;  // pieces empty: token_embd is the head
+    GpuMatrix per_layer_token_embd;
+    GpuMatrix per_layer_model_proj;
+    std::vector<GpuLayer> layers;
+
+    [[nodiscard]] const GpuMatrix& head() const { return output.pieces.empty() ? token_embd : output; }
+
+  private:
+    GpuModel(gpu::Device& device, std::shared_ptr<const model::Config> config,
+             std::shared_ptr<const model::WeightTable> table)
+        : device_(device), config_(std::move(config)), table_(std::move(table)) {}
+
+    struct Loader;
+
+    gpu::Device& device_;
+    std::shared_ptr<const model::Config> config_;
+    std::shared_ptr<const model::WeightTable> table_;
+    std::vector<gpu::Id> buffers_;
+    std::vector<std::pair<std::string, std::vector<float>>> vectors_;
+    uint64_t bytes_ = 0;
+};
+
+}  // namespace lapidary::infer

@@ -1,0 +1,46 @@
+// What every kernel may use: where we are in the text, and functions whose accuracy does not depend on the driver
+// (WGSL allows sin, cos and tanh to be wrong in the fourth digit; exp and division it does not).
+
+struct Step {
+    position: u32,  // of the first token of this block
+    tokens: u32,    // how many tokens there are; grids may be larger
+}
+
+// The tanh form of GELU, as x · sigmoid(2u).
+fn gelu(x: f32) -> f32 {
+    let u = 0.7978845608028654 * (x + 0.044715 * x * x * x);
+    return x / (1.0 + exp(clamp(-2.0 * u, -80.0, 80.0)));
+}
+
+// cap · tanh(x / cap)
+fn softcap(x: f32, cap: f32) -> f32 {
+    return cap - 2.0 * cap / (exp(clamp(2.0 * x / cap, -80.0, 80.0)) + 1.0);
+}
+
+// (cos, sin) of an angle given in turns.
+fn cos_sin(turns: f32) -> vec2f {
+    let r = turns - round(turns);
+    let quadrant = round(4.0 * r);
+    let x = 6.283185307179586 * (r - 0.25 * quadrant);  // |x| ≤ π/4
+    let x2 = x * x;
+    let s = x * (1.0 + x2 * (-0.16666667 + x2 * (8.3333310e-3 + x2 * (-1.9841270e-4 + x2 * 2.7525562e-6))));
+    let c = 1.0 + x2 * (-0.5 + x2 * (0.041666668 + x2 * (-1.3888889e-3 + x2 * 2.4801587e-5)));
+    let q = i32(quadrant) & 3;
+    if (q == 0) { return vec2f(c, s); }
+    if (q == 1) { return vec2f(-s, c); }
+    if (q == 2) { return vec2f(-c, -s); }
+    return vec2f(s, -c);
+}
+
+// Two f16 in a word, rounded to nearest even. pack2x16float may round either way.
+fn pack_halves(v: vec2f) -> u32 {
+    let bits = bitcast<vec2u>(v);
+    let size = bits & vec2u(0x7FFFFFFFu);
+    // Normal numbers: rebias and round. Below 2⁻¹⁴ adding 0.5 makes the adder round. From 65520 on: infinity.
+    let normal = (size - vec2u(0x38000000u) + vec2u(0xFFFu) + ((size >> vec2u(13u)) & vec2u(1u))) >> vec2u(13u);
+    let tiny = bitcast<vec2u>(bitcast<vec2f>(size) + vec2f(0.5)) - vec2u(0x3F000000u);
+    var half = select(normal, tiny, size < vec2u(0x38800000u));
+    half = select(half, vec2u(0x7C00u), size >= vec2u(0x477FF000u));
+    half |= (bits >> vec2u(16u)) & vec2u(0x8000u);
+    return half.x | (half.y << 16u);
+}
