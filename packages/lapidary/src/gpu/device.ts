@@ -10,6 +10,8 @@ const usefulFeatures = [
     'chromium-experimental-subgroup-matrix',
 ] as const;
 
+const errorKinds = ['validation', 'out-of-memory', 'internal'] as const;
+
 const describedLimits = [
     'maxBufferSize',
     'maxStorageBufferBindingSize',
@@ -43,9 +45,10 @@ export class GpuDevice {
         readonly device: GPUDevice,
         readonly info: DeviceInfo,
     ) {
-        // The only listener, and it only takes notes: Dawn may call it from inside of one of our own calls.
+        this.watch();
+        // Nothing should get past the scopes; if something does, it need not go to the console but must not be missed.
         device.onuncapturederror = (event) => {
-            event.preventDefault(); // it need not go to the console as well
+            event.preventDefault();
             this.report(describeError(event.error));
         };
         void device.lost.then(({ message, reason }) => {
@@ -53,11 +56,13 @@ export class GpuDevice {
         });
     }
 
-    /** The fastest adapter, with every useful feature that is not in `leaveOut`, and its limits instead of the defaults. */
+    /** The fastest adapter, with every useful feature that is not in `leaveOut`, and its own limits. */
     static async open(gpu: GPU, leaveOut: ReadonlySet<string>): Promise<GpuDevice> {
         // Whoever wants no subgroups gets none by the back door either: some features bring them along.
-        const without = (name: string) => leaveOut.has(name) || (leaveOut.has('subgroups') && name.includes('subgroup'));
-        const wanted = usefulFeatures.filter((name) => !without(name));
+        const noSubgroups = leaveOut.has('subgroups');
+        const wanted = usefulFeatures.filter(
+            (name) => !leaveOut.has(name) && !(noSubgroups && name.includes('subgroup')),
+        );
         try {
             return await requestDevice(gpu, wanted, (device, info) => new GpuDevice(device, info));
         } catch (error) {
@@ -80,13 +85,25 @@ export class GpuDevice {
         this.problems++;
     }
 
-    /** What went wrong since the last time. The first problem: the others mostly follow from it. */
-    takeProblem(): string | undefined {
+    /**
+     * What went wrong until now and was not told yet. Asked of error scopes: browsers deliver uncaptured errors when
+     * they please, also after the work that caused them is known to be done.
+     */
+    async takeProblem(): Promise<string | undefined> {
+        const scopes = errorKinds.map(() => this.device.popErrorScope());
+        this.watch();
+        for (const error of await Promise.all(scopes)) if (error) this.report(describeError(error));
+        // The first one: the others mostly follow from it.
         const more = this.problems > 1 ? ` (and ${this.problems - 1} more after it)` : '';
         const sentence = this.firstProblem === undefined ? undefined : this.firstProblem + more;
         this.firstProblem = undefined;
         this.problems = 0;
         return sentence;
+    }
+
+    /** From here on errors are collected for the next `takeProblem`. */
+    private watch(): void {
+        for (const kind of errorKinds) this.device.pushErrorScope(kind);
     }
 
     throwIfGone(): void {
@@ -96,7 +113,10 @@ export class GpuDevice {
     /** The reason behind a promise of WebGPU's that was broken: usually that the device went away meanwhile. */
     async explain(error: unknown, what: string): Promise<LapidaryError> {
         // `lost` may be told a moment after what was lost with it.
-        await Promise.race([this.device.lost, new Promise((resolve) => setTimeout(resolve, 0))]);
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const moment = new Promise((resolve) => (timer = setTimeout(resolve, 200)));
+        await Promise.race([this.device.lost, moment]);
+        clearTimeout(timer);
         return new LapidaryError('internal', this.gone ?? `${what} failed: ${oneLine(messageOf(error))}`);
     }
 

@@ -122,6 +122,9 @@ test('what has nobody waiting for it is told by the next sync', needsGpu, async 
     const pointer = driver.fake.alloc(32);
     const read = await driver.operation((op) => driver.gpu.read(op, buffer, 0, pointer, 20));
     assert.match(read ?? '', /up to 20/);
+    const uniform = driver.buffer(16, usage.uniform, 'params');
+    const refused = await driver.operation((op) => driver.gpu.read(op, uniform, 0, pointer, 16));
+    assert.match(refused ?? '', /'params' is not made to be read/);
     assert.equal(await driver.sync(), undefined, 'who waited has heard it already');
 });
 
@@ -139,8 +142,11 @@ test('memory that the GPU does not have is told with the name of what wanted it'
     const watching = watched(gpu);
     const driver = await opened(t, watching.gpu);
     // Really using up the memory would take everybody's.
-    watching.device().popErrorScope = async () => ({ message: 'out of memory' }) as GPUError;
+    const device = watching.device();
+    const popErrorScope = device.popErrorScope.bind(device);
+    device.popErrorScope = async () => (void (await popErrorScope()), { message: 'out of memory' } as GPUError);
     driver.buffer(4096, usage.storage, 'blk.7.ffn_down');
+    device.popErrorScope = popErrorScope;
     assert.match((await driver.sync()) ?? '', /no 4096 bytes left for 'blk.7.ffn_down'/);
 });
 

@@ -134,7 +134,7 @@ test('bytes that are written can be read again', needsGpu, async (t) => {
     assert.deepEqual(await driver.read(buffer, 6, 12), [0, 1, 2, 3, 4, 0]);
     const pointer = driver.fake.alloc(8);
     await driver.done((op) => driver.gpu.read(op, buffer, 16, pointer, 5));
-    assert.deepEqual([...driver.fake.bytes(pointer, 8)], [1, 0, 0, 0, 2, 0, 0, 0], 'not a byte more than was asked for');
+    assert.deepEqual([...driver.fake.bytes(pointer, 8)], [1, 0, 0, 0, 2, 0, 0, 0], 'not a byte more than asked for');
     assert.equal(await driver.sync(), undefined);
 });
 

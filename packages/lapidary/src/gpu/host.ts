@@ -188,6 +188,7 @@ export class GpuHost {
         const entry = resources.get('buffer', buffer);
         const whole = Math.ceil(length / 4) * 4; // the GPU copies words, the engine may want fewer bytes
         checkBufferRange(entry, offset, whole);
+        if (!entry.storage) throw new LapidaryError('invalid_argument', `'${entry.label}' is not made to be read`);
         if (length === 0) return;
         await readback.read(
             whole,
@@ -261,13 +262,15 @@ export class GpuHost {
 
     private async sync(): Promise<void> {
         const { gpu } = this.current();
+        const done = gpu.device.queue.onSubmittedWorkDone();
+        const problems = gpu.takeProblem();
+        let problem: string | undefined;
         try {
-            await gpu.device.queue.onSubmittedWorkDone();
+            [, problem] = await Promise.all([done, problems]);
         } catch (error) {
             throw await gpu.explain(error, 'waiting for the GPU');
         }
         gpu.throwIfGone();
-        const problem = gpu.takeProblem();
         if (problem !== undefined) throw new LapidaryError('internal', problem);
     }
 

@@ -144,8 +144,9 @@ test('a source that fails ends the load with its sentence, and stops the other r
     let stopped = 0;
     const failing = new Counting(64 * mebibyte, async (read, signal) => {
         if (read === 3) throw new LapidaryError('io', 'the cable is out');
-        if (read > 3) await new Promise<void>((resolve) => signal?.addEventListener('abort', () => (stopped++, resolve())));
-        else await soon();
+        if (read < 3) return await soon();
+        await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+        stopped++;
     });
     const id = driver.engine.addSource(failing);
     const buffer = driver.buffer(64 * mebibyte);

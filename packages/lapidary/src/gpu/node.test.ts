@@ -17,7 +17,9 @@ interface Ended {
 async function node(args: readonly string[], env: Record<string, string | undefined> = {}): Promise<Ended> {
     const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+    for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
     const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
     return await new Promise((resolve, reject) => {
         child.on('error', reject);

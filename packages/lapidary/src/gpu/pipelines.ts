@@ -93,8 +93,10 @@ export class Pipelines {
         const uniforms = bindings.filter((type) => type === 'uniform').length;
         const storages = bindings.length - uniforms;
         const { maxStorageBuffersPerShaderStage: most, maxUniformBuffersPerShaderStage: mostUniforms } = device.limits;
-        if (storages > most) throw refused(label, `binds ${storages} storage buffers, but this GPU has ${most}`);
-        if (uniforms > mostUniforms) throw refused(label, `binds ${uniforms} uniforms, but this GPU has ${mostUniforms}`);
+        if (storages > most) throw refused(label, `binds ${storages} storage buffers, but this GPU allows ${most}`);
+        if (uniforms > mostUniforms) {
+            throw refused(label, `binds ${uniforms} uniform buffers, but this GPU allows ${mostUniforms}`);
+        }
         const group = device.createBindGroupLayout({
             entries: bindings.map((type, binding) => ({ binding, visibility: shaderStageCompute, buffer: { type } })),
         });

@@ -20,8 +20,8 @@ export function createProgram(gpu: GpuDevice, resources: Resources, words: DataV
         const { label, pipeline, layout } = resources.get('pipeline', word(0));
         const bound = resources.get('bind group', word(1));
         const [x, y, z] = [word(2), word(3), word(4)];
-        const refuse = (why: string) =>
-            new LapidaryError('invalid_argument', `command ${at / bytesOfCommand} of a program, kernel '${label}', ${why}`);
+        const where = `command ${at / bytesOfCommand} of a program, kernel '${label}',`;
+        const refuse = (why: string) => new LapidaryError('invalid_argument', `${where} ${why}`);
         if (!pipeline) throw refuse('is not compiled yet');
         if (bound.layout !== layout) throw refuse('got the buffers of a kernel with other bindings');
         if (Math.max(x, y, z) > most) throw refuse(`wants ${x} × ${y} × ${z} workgroups, more than ${most} in a row`);

@@ -14,7 +14,7 @@ export class Readback {
 
     /**
      * `encode` puts commands that fill the buffer it is given. They are submitted before this returns, so that what is
-     * read is what was there at this moment, whatever is submitted next. `use` sees the bytes; they are gone afterwards.
+     * read is what was there at this moment, whatever is submitted next. `use` gets the bytes; they are gone afterwards.
      */
     async read(
         bytes: number,
@@ -24,10 +24,10 @@ export class Readback {
         const { gpu } = this;
         gpu.throwIfGone();
         const staging = this.take(bytes);
-        const encoder = gpu.device.createCommandEncoder();
-        encode(encoder, staging);
-        gpu.device.queue.submit([encoder.finish()]);
         try {
+            const encoder = gpu.device.createCommandEncoder();
+            encode(encoder, staging);
+            gpu.device.queue.submit([encoder.finish()]);
             await staging.mapAsync(mapModeRead, 0, bytes);
         } catch (error) {
             staging.destroy();

@@ -109,7 +109,10 @@ export class GpuDriver {
         const json = constants ? JSON.stringify(constants) : '';
         const ended = this.operation((op) => {
             const [at, count] = this.fake.put(Uint8Array.from(bindings));
-            id = this.gpu.pipeline(op, ...this.fake.put(wgsl), ...this.fake.put(label), at, count, ...this.fake.put(json));
+            const [wgslAt, wgslLength] = this.fake.put(wgsl);
+            const [labelAt, labelLength] = this.fake.put(label);
+            const texts = [wgslAt, wgslLength, labelAt, labelLength] as const;
+            id = this.gpu.pipeline(op, ...texts, at, count, ...this.fake.put(json));
         });
         return { id, ended };
     }
