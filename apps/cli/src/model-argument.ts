@@ -83,15 +83,20 @@ export async function withModel<Result>(
         await Promise.allSettled(bytes.sources.map((source) => source.close()));
         throw error;
     }
-    const model = await Model.open(engine, bytes.sources, signal);
-    if (bytes.ollama && bytes.ollama.model.adapters.length > 0) {
-        logToStderr('warning', `the adapter of '${bytes.ollama.model.name}' is not applied, only its base model is used`);
-    }
     try {
-        return await work({ ...bytes, engine, model });
+        const model = await Model.open(engine, bytes.sources, signal);
+        if (bytes.ollama && bytes.ollama.model.adapters.length > 0) {
+            const { name } = bytes.ollama.model;
+            logToStderr('warning', `the adapter of '${name}' is not applied, only its base model is used`);
+        }
+        try {
+            return await work({ ...bytes, engine, model });
+        } finally {
+            // What matters was said by then: a failure to tidy up must not hide it.
+            await model.close().catch(() => undefined);
+        }
     } finally {
-        // What matters was said by then: a failure to tidy up must not hide it.
-        await model.close().catch(() => undefined);
+        engine.close(); // the GPU is given back here rather than somewhere in the teardown of the process
     }
 }
 

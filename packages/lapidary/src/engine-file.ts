@@ -3,6 +3,7 @@ import { promises as fs } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Engine, type EngineOptions } from './engine.js';
 import { LapidaryError } from './error.js';
+import { nodeGpu } from './gpu/node.js';
 import { systemCode } from './sources/file.js';
 
 /** LAPIDARY_WASM, or the module that the build puts beside the compiled library. */
@@ -10,6 +11,7 @@ export function engineFile(env: Record<string, string | undefined> = process.env
     return env['LAPIDARY_WASM'] || fileURLToPath(new URL('./lapidary.wasm', import.meta.url));
 }
 
+/** With this computer's GPU unless `options` say otherwise; it is looked for when the engine first wants it. */
 export async function loadEngine(options: EngineOptions = {}): Promise<Engine> {
     const file = engineFile();
     let bytes: Uint8Array<ArrayBuffer>;
@@ -20,7 +22,7 @@ export async function loadEngine(options: EngineOptions = {}): Promise<Engine> {
         throw new LapidaryError('not_found', `run 'make build' first: the engine ${file} ${why}`, { cause });
     }
     try {
-        return await Engine.load(bytes, options);
+        return await Engine.load(bytes, { gpu: () => nodeGpu(options.log), ...options });
     } catch (cause) {
         if (cause instanceof LapidaryError) throw cause;
         throw new LapidaryError('bad_file', `${file} is not an engine this version can use; run 'make build' again`, {

@@ -235,6 +235,32 @@ test('a trap while an operation completes is noticed too', async () => {
     await rejectsWith((await fake.connect()).call('work', {}), 'internal', /out of bounds/);
 });
 
+test('closing the engine tells who waits, stops the reads, and refuses what comes later', async () => {
+    const fake = new FakeEngine();
+    let stopped = false;
+    const source = broken(
+        (_offset, _length, signal) =>
+            new Promise((_, reject) => {
+                signal?.addEventListener('abort', () => {
+                    stopped = true;
+                    reject(new Error('let go'));
+                });
+            }),
+    );
+    fake.onCall = ({ args }) => fake.host.read(1, (args as { id: number }).id, 0, 4, fake.alloc(4));
+    const engine = await fake.connect();
+    const waiting = engine.call('read', { id: engine.addSource(source) });
+    await soon();
+    engine.close();
+    engine.close();
+    await rejectsWith(waiting, 'cancelled', /the engine was closed/);
+    await rejectsWith(engine.call('later', {}), 'cancelled', /the engine was closed/);
+    assert.equal(stopped, true);
+    assert.equal(engine.usable, false);
+    await soon();
+    assert.equal(fake.completed.size, 0, 'a closed engine is not entered again');
+});
+
 test('an engine that wants to exit ends like one that crashed', async () => {
     const fake = new FakeEngine();
     fake.onCall = () => {

@@ -1,8 +1,9 @@
 // The bridge to the engine: numbered calls with JSON and bytes go in, events and results come out, and in between
 // the engine asks us to read, to write or to wait. The engine never blocks; we never call it from inside itself.
 import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.js';
+import { GpuHost, type GpuOption } from './gpu/host.js';
 import { parseObject, type JsonObject } from './json.js';
-import type { ByteSink, ByteSource } from './sources/source.js';
+import { readExactly, type ByteSink, type ByteSource } from './sources/source.js';
 import { fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
 
 /** What the module exports: the engine's C ABI. */
@@ -27,6 +28,11 @@ export interface EngineExports {
 export interface EngineOptions {
     /** Where the engine's log lines go; nowhere unless told. */
     log?: Log;
+    /**
+     * `navigator.gpu`, or a function that finds WebGPU; it is asked when the engine first wants a GPU. Without it the
+     * engine computes on the CPU.
+     */
+    gpu?: GpuOption | undefined;
 }
 
 export interface CallOptions {
@@ -74,6 +80,7 @@ export class Engine {
     private readonly decoder = new TextDecoder();
     private readonly encoder = new TextEncoder();
     private readonly afterwards = macrotasks();
+    private readonly gpu: GpuHost;
 
     private constructor(options: EngineOptions) {
         this.log = (level, text) => {
@@ -83,6 +90,13 @@ export class Engine {
                 // An exception must not travel through the engine's frames: they would never be cleaned up.
             }
         };
+        this.gpu = new GpuHost(options.gpu, {
+            view: (pointer, length) => this.view(pointer, length),
+            text: (pointer, length) => this.text(pointer, length),
+            settle: (operation, work) => this.settle(operation, work),
+            withSource: (number, use) => this.withSource(number, use),
+            log: this.log,
+        });
     }
 
     /** From the bytes of lapidary.wasm, a compiled module, or the URL to fetch it from. */
@@ -105,6 +119,7 @@ export class Engine {
         const engine = new Engine(options);
         engine.exports = await instantiate({
             host: engine.hostImports(),
+            gpu: engine.gpu.imports(),
             wasi_snapshot_preview1: wasiImports(() => engine.memory, engine.log),
         });
         engine.enter((exports) => exports._initialize?.());
@@ -112,7 +127,7 @@ export class Engine {
         return engine;
     }
 
-    /** False after a trap: this engine will not answer any more. */
+    /** False after a trap or `close`: this engine will not answer any more. */
     get usable(): boolean {
         return this.failure === undefined;
     }
@@ -172,13 +187,21 @@ export class Engine {
         this.sinks.delete(number);
     }
 
+    /**
+     * Ends this engine: who still waits is told, and the GPU is given back with all its memory, at once rather than
+     * when someone collects garbage.
+     */
+    close(): void {
+        this.end(new LapidaryError('cancelled', 'the engine was closed'));
+    }
+
     private get memory(): WebAssembly.Memory {
         if (!this.exports) throw new LapidaryError('internal', 'the engine used its memory before it was ready');
         return this.exports.memory;
     }
 
     /** A fresh view each time: memory that grew has left its old buffer behind. */
-    private view(pointer: number, length: number): Uint8Array {
+    private view(pointer: number, length: number): Uint8Array<ArrayBuffer> {
         return new Uint8Array(this.memory.buffer, pointer >>> 0, length >>> 0);
     }
 
@@ -226,16 +249,25 @@ export class Engine {
     }
 
     private async read(number: number, offset: number, length: number, pointer: number): Promise<void> {
+        await this.withSource(number, async (source, signal) => {
+            const bytes = await readExactly(source, offset, length, signal);
+            if (!this.failure) this.view(pointer, length).set(bytes);
+        });
+    }
+
+    private async withSource(
+        number: number,
+        use: (source: ByteSource, signal: AbortSignal) => Promise<void>,
+    ): Promise<void> {
         const entry = this.sources.get(number);
         if (!entry) throw new LapidaryError('internal', `there is no source ${number}`);
-        const { source, reads } = entry;
         const stop = new AbortController();
-        reads.add(stop);
-        const bytes = await source.read(offset, length, stop.signal).finally(() => reads.delete(stop));
-        if (bytes.length !== length) {
-            throw new LapidaryError('io', `'${source.name}' gave ${bytes.length} bytes instead of ${length}`);
+        entry.reads.add(stop);
+        try {
+            await use(entry.source, stop.signal);
+        } finally {
+            entry.reads.delete(stop);
         }
-        if (!this.failure) this.view(pointer, length).set(bytes);
     }
 
     private stopReads(): void {
@@ -244,12 +276,15 @@ export class Engine {
 
     /** Does what the engine asked for once the engine has been left, and tells it how that ended. */
     private serve(operation: number, work: () => Promise<void>): void {
-        Promise.resolve()
-            .then(work)
-            .then(
-                () => this.complete(operation),
-                (error: unknown) => this.complete(operation, messageOf(error)),
-            );
+        this.settle(operation, Promise.resolve().then(work));
+    }
+
+    /** The same for work that has begun already. */
+    private settle(operation: number, work: Promise<void>): void {
+        work.then(
+            () => this.complete(operation),
+            (error: unknown) => this.complete(operation, messageOf(error)),
+        );
     }
 
     private complete(operation: number, error?: string): void {
@@ -308,15 +343,23 @@ export class Engine {
         try {
             step(this.exports);
         } catch (cause) {
-            this.failure = new LapidaryError(
-                'internal',
-                `the engine stopped unexpectedly (${messageOf(cause)}) and has to be loaded again`,
-                { cause },
+            this.end(
+                new LapidaryError(
+                    'internal',
+                    `the engine stopped unexpectedly (${messageOf(cause)}) and has to be loaded again`,
+                    { cause },
+                ),
             );
-            for (const pending of this.calls.values()) pending.reject(this.failure);
-            this.calls.clear();
-            this.stopReads();
         }
+    }
+
+    private end(failure: LapidaryError): void {
+        if (this.failure) return;
+        this.failure = failure;
+        for (const pending of this.calls.values()) pending.reject(failure);
+        this.calls.clear();
+        this.stopReads();
+        this.gpu.close();
     }
 
     private deliver(number: number, text: string): void {

@@ -4,6 +4,7 @@ export { Engine } from './engine.js';
 export type { CallOptions, CallResult, EngineExports, EngineOptions } from './engine.js';
 export { LapidaryError, cancelledError, isErrorCode, messageOf, throwIfCancelled } from './error.js';
 export type { ErrorCode } from './error.js';
+export type { GpuOption } from './gpu/host.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { Model } from './model.js';

@@ -30,6 +30,20 @@ export function checkRange(source: { size: number; name: string }, offset: numbe
     }
 }
 
+/** The check after a read: a source that breaks its promise must not become someone's half-filled memory. */
+export async function readExactly(
+    source: ByteSource,
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await source.read(offset, length, signal);
+    if (bytes.length !== length) {
+        throw new LapidaryError('io', `'${source.name}' gave ${bytes.length} bytes instead of ${length}`);
+    }
+    return bytes as Uint8Array<ArrayBuffer>; // no source has reason to share memory between threads
+}
+
 /** Bytes that are already in memory: tests and small files. */
 export class MemorySource implements ByteSource {
     constructor(

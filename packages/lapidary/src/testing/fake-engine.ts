@@ -19,6 +19,43 @@ export interface HostFunctions {
     finish(call: number, ok: number, json: number, jsonLength: number, blob: number, blobLength: number): void;
 }
 
+/** Module "gpu" as the engine sees it. */
+export interface GpuFunctions {
+    available(): number;
+    open(operation: number, options: number, length: number): void;
+    info(pointer: number, capacity: number): number;
+    close(): void;
+    buffer(bytes: number, usage: number, label: number, length: number): number;
+    release(id: number): void;
+    write(buffer: number, offset: number, pointer: number, length: number): void;
+    read(operation: number, buffer: number, offset: number, pointer: number, length: number): void;
+    fill(buffer: number, offset: number, bytes: number): void;
+    load(
+        operation: number,
+        source: number,
+        sourceOffset: number,
+        bytes: number,
+        buffer: number,
+        offset: number,
+    ): void;
+    pipeline(
+        operation: number,
+        wgsl: number,
+        wgslLength: number,
+        label: number,
+        labelLength: number,
+        bindings: number,
+        bindingCount: number,
+        constants: number,
+        constantsLength: number,
+    ): number;
+    bind_group(pipeline: number, entries: number, count: number): number;
+    program(commands: number, count: number): number;
+    run(program: number): void;
+    time(operation: number, program: number, repeat: number, pointer: number): void;
+    sync(operation: number): void;
+}
+
 export class FakeEngine {
     readonly memory = new WebAssembly.Memory({ initial: 2, maximum: 64 });
     readonly cancelled: number[] = [];
@@ -43,6 +80,10 @@ export class FakeEngine {
 
     get host(): HostFunctions {
         return this.imports['host'] as unknown as HostFunctions;
+    }
+
+    get gpu(): GpuFunctions {
+        return this.imports['gpu'] as unknown as GpuFunctions;
     }
 
     /** Puts bytes into memory and returns their address. */

@@ -1,0 +1,70 @@
+// WebGPU in Node: Dawn, the implementation that Chrome has, from the npm package `webgpu`.
+import { existsSync } from 'node:fs';
+import os from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { messageOf } from '../error.js';
+import type { Log } from '../wasi.js';
+
+/** A GPU in software, which comes with Chromium: slow, and everywhere the same. */
+const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
+const swiftShaderLoader = '/usr/lib/chromium/libvulkan.so.1';
+
+const dawnFlags = [
+    // Matrices of a subgroup are still an experiment.
+    'enable-dawn-features=allow_unsafe_apis',
+    // Steps of 65 µs protect the secrets of web pages; here they would only blur measurements.
+    'disable-dawn-features=timestamp_quantization',
+];
+
+/** Dawn hangs or crashes when this is collected as garbage while a device lives. */
+let implementation: Promise<GPU | undefined> | undefined;
+
+/**
+ * WebGPU of this computer, or undefined when there is none; `log` hears why. LAPIDARY_WEBGPU names the index.js of the
+ * package where npm has not installed it, and LAPIDARY_GPU=swiftshader computes in software.
+ */
+export function nodeGpu(log: Log = () => undefined): Promise<GPU | undefined> {
+    implementation ??= load(process.env, log);
+    return implementation;
+}
+
+async function load(env: NodeJS.ProcessEnv, log: Log): Promise<GPU | undefined> {
+    if (env['LAPIDARY_GPU'] === 'swiftshader') useSwiftShader(env, log);
+    const file = env['LAPIDARY_WEBGPU'];
+    // Not a literal: the package is optional, and the compiler would insist on it.
+    const name: string = file ? pathToFileURL(file).href : 'webgpu';
+    try {
+        const module: unknown = await import(name);
+        return createFunction(module)(dawnFlags);
+    } catch (error) {
+        log('warning', `WebGPU could not be loaded (${file || "npm package 'webgpu'"}): ${messageOf(error)}`);
+        return undefined;
+    }
+}
+
+function createFunction(module: unknown): (flags: string[]) => GPU {
+    const create = typeof module === 'object' && module !== null && 'create' in module ? module.create : undefined;
+    if (typeof create !== 'function') throw new TypeError('it has no function create');
+    return create as (flags: string[]) => GPU; // the package's word for it
+}
+
+/** Vulkan looks at the environment when Dawn is loaded. */
+function useSwiftShader(env: NodeJS.ProcessEnv, log: Log): void {
+    if (env['VK_ICD_FILENAMES'] || env['VK_DRIVER_FILES']) return; // someone knows better
+    if (!existsSync(swiftShader)) return log('warning', `there is no SwiftShader at ${swiftShader}`);
+    env['VK_ICD_FILENAMES'] = swiftShader;
+    preload(swiftShaderLoader);
+}
+
+/**
+ * Chromium brings Vulkan's loader along, but in a folder of its own. A library that is in memory already is found by
+ * its name wherever it came from, so bringing it there spares people to install another.
+ */
+function preload(library: string): void {
+    const keepLoaded = 0x1000; // RTLD_NODELETE, which Node has no name for
+    try {
+        process.dlopen({ exports: {} }, library, os.constants.dlopen.RTLD_NOW | keepLoaded);
+    } catch {
+        // Always: it is not a module of Node's. It stays in memory all the same.
+    }
+}
