@@ -29,6 +29,7 @@ Api::Method Api::find_method(std::string_view name) {
         {"session.logits", &Api::session_logits},
         {"session.generate", &Api::session_generate},
         {"session.perplexity", &Api::session_perplexity},
+        {"session.bench", &Api::session_bench},
     });
     for (const Entry& entry : kMethods) {
         if (entry.name == name) return entry.method;

@@ -13,6 +13,7 @@
 #include "api/host_device.h"
 #include "api/open_model.h"
 #include "api/pending_ops.h"
+#include "infer/gpu_runner.h"
 #include "infer/session.h"
 
 namespace lapidary::api {
@@ -33,6 +34,7 @@ struct Call {
 struct OpenSession {
     std::shared_ptr<OpenModel> model;
     std::unique_ptr<infer::Session> session;
+    infer::GpuRunner* gpu = nullptr;  // the session's runner, when it is on the GPU
     bool busy = false;
 };
 
@@ -71,7 +73,8 @@ class Api {
     Task<Result<Reply>> session_logits(Call& call);
     Task<Result<Reply>> session_generate(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
-    Task<Result<std::unique_ptr<Runner>>> new_runner(const Call& call, OpenModel& model, uint32_t context);
+    Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
 
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.

@@ -92,15 +92,22 @@ Json stats_json(const infer::GenerateStats& stats, uint64_t seed) {
 
 }  // namespace
 
-Task<Result<std::unique_ptr<Runner>>> Api::new_runner(const Call& call, OpenModel& model, uint32_t context) {
+Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, OpenModel& model, uint32_t context) {
     const auto config = CO_TRY(model.config());
+    auto open = std::make_shared<OpenSession>();
+    const auto with = [&](std::unique_ptr<Runner> runner) {
+        open->session = std::make_unique<infer::Session>(std::move(runner), [this] { return host_.now(); });
+        return open;
+    };
     const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
     if (backend == "gpu" && model.gpu_weights != nullptr) {
         const std::string kv = call.args.has("kv") ? CO_TRY(call.args.string("kv")) : "f16";
         if (kv != "f16" && kv != "f32") co_return fail(Code::invalid_argument, "'kv' must be f16 or f32");
-        co_return CO_TRY(co_await infer::GpuRunner::create(model.gpu_weights,
-                                                           {.context = context, .kv_f16 = kv == "f16"}, call.cancel));
+        auto runner = CO_TRY(co_await infer::GpuRunner::create(
+            model.gpu_weights, {.context = context, .kv_f16 = kv == "f16"}, call.cancel));
+        open->gpu = runner.get();
+        co_return with(std::move(runner));
     }
     if (backend != "cpu" || model.cpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model is not loaded for the backend '{}'", printable(backend));
@@ -112,7 +119,7 @@ Task<Result<std::unique_ptr<Runner>>> Api::new_runner(const Call& call, OpenMode
         co_return fail(Code::out_of_memory, "a context of {} tokens takes {}: ask for a shorter one", context,
                        format_bytes(bytes));
     }
-    co_return std::make_unique<reference::Forward>(config, CO_TRY(model.weights()), model.cpu_weights, context);
+    co_return with(std::make_unique<reference::Forward>(config, CO_TRY(model.weights()), model.cpu_weights, context));
 }
 
 // {model, context, backend, kv} → {session, context}
@@ -121,10 +128,8 @@ Task<Result<Reply>> Api::session_create(Call& call) {
     const auto config = CO_TRY(model->config());
     const auto context = uint32_t(CO_TRY(call.args.integer_or(
         "context", 1, config->context_length, std::min<int64_t>(kDefaultContext, config->context_length))));
-    auto runner = CO_TRY(co_await new_runner(call, *model, context));
-    auto open = std::make_shared<OpenSession>();
+    auto open = CO_TRY(co_await new_session(call, *model, context));
     open->model = model;
-    open->session = std::make_unique<infer::Session>(std::move(runner), [this] { return host_.now(); });
     const uint32_t id = ++last_id_;
     sessions_.emplace(id, std::move(open));
     co_return Reply{.json = {{"session", id}, {"context", context}}};

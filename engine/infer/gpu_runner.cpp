@@ -75,7 +75,7 @@ Task<Result<std::unique_ptr<GpuRunner>>> GpuRunner::create(std::shared_ptr<GpuMo
     std::unique_ptr<GpuRunner> runner(new GpuRunner(std::move(model), options));
     CO_TRY(runner->allocate());
     CO_TRY(runner->allocate_caches());
-    for (const uint32_t block : kBlocks) runner->programs_[block] = CO_TRY(co_await runner->record(block, cancel));
+    CO_TRY(co_await runner->program_for(1, cancel));
     CO_TRY(co_await runner->resources_.device().sync(cancel));
     co_return runner;
 }
@@ -417,13 +417,21 @@ Task<Status> GpuRunner::record_layer(GpuRecorder& program, uint32_t layer, uint3
         program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
 }
 
-Task<Result<GpuRunner::Program>> GpuRunner::record(uint32_t block, Cancel cancel) {
-    GpuRecorder program(resources_, cancel);
+Task<Status> GpuRunner::record_layers(GpuRecorder& program, uint32_t block) {
     CO_TRY(co_await record_inputs(program, block));
     for (uint32_t layer = 0; layer < model_->config().layers.size(); ++layer) {
         CO_TRY(co_await record_layer(program, layer, block));
     }
-    co_return Program{.id = CO_TRY(program.finish()), .dispatches = program.size()};
+    co_return Status{};
+}
+
+Task<Result<GpuRunner::Program>> GpuRunner::program_for(uint32_t block, Cancel cancel) {
+    if (const auto it = programs_.find(block); it != programs_.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel);
+    CO_TRY(co_await record_layers(program, block));
+    const Program recorded{.id = CO_TRY(program.finish()), .dispatches = program.size()};
+    programs_.emplace(block, recorded);
+    co_return recorded;
 }
 
 // logits[0 …] = head · xn[first_row …]
@@ -435,7 +443,6 @@ Task<Result<gpu::Id>> GpuRunner::head_program(uint32_t first_row, uint32_t rows,
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
     const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
     CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = x, .y = a_.logits, .finish = finish}, rows));
-    head_dispatches_ = program.size();
     const gpu::Id id = CO_TRY(program.finish());
     head_programs_.emplace(key, id);
     co_return id;
@@ -444,10 +451,7 @@ Task<Result<gpu::Id>> GpuRunner::head_program(uint32_t first_row, uint32_t rows,
 Task<Result<gpu::Id>> GpuRunner::greedy_program(Cancel cancel) {
     if (greedy_ != 0) co_return greedy_;
     GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_inputs(program, 1));
-    for (uint32_t layer = 0; layer < model_->config().layers.size(); ++layer) {
-        CO_TRY(co_await record_layer(program, layer, 1));
-    }
+    CO_TRY(co_await record_layers(program, 1));
     const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
     CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = a_.xn, .y = a_.logits, .finish = finish}, 1));
     for (const double stage : {0.0, 1.0}) {
@@ -456,6 +460,7 @@ Task<Result<gpu::Id>> GpuRunner::greedy_program(Cancel cancel) {
             {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {stage == 0 ? kArgmaxParts : 1, 1, 1}));
     }
     greedy_ = CO_TRY(program.finish());
+    greedy_dispatches_ = program.size();
     co_return greedy_;
 }
 
@@ -490,10 +495,15 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     for (size_t done = 0; done < tokens.size();) {
         const auto count = uint32_t(std::min<size_t>(largest, tokens.size() - done));
         const uint32_t block = *std::ranges::find_if(kBlocks, [&](uint32_t size) { return size >= count; });
+        const auto program = co_await program_for(block, {});
+        if (!program) {
+            truncate(start);
+            co_return std::unexpected(program.error());
+        }
         device.write(a_.ids.buffer, 0,
                      {reinterpret_cast<const uint8_t*>(tokens.data() + done), count * sizeof(int32_t)});
         write_step(position_, count);
-        device.run(programs_[block].id);
+        device.run(program->id);
         position_ += count;
         furthest_ = std::max(furthest_, position_);
         done += count;
@@ -523,6 +533,15 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
         co_return std::unexpected(std::move(status).error());
     }
     co_return logits;
+}
+
+Task<Result<double>> GpuRunner::time_decode(uint32_t repeat, Cancel cancel) {
+    const gpu::Id program = CO_TRY(co_await greedy_program(cancel));
+    if (repeat > options_.context - position_) co_return fail(Code::limit, "{} more tokens do not fit", repeat);
+    write_step(position_, 1);
+    const double nanoseconds = CO_TRY(co_await resources_.device().time(program, repeat, cancel));
+    furthest_ = std::max(furthest_, position_ + repeat);
+    co_return nanoseconds / 1e6 / repeat;
 }
 
 Task<Result<std::vector<int32_t>>> GpuRunner::decode_greedy(int32_t token, uint32_t count, Cancel cancel) {

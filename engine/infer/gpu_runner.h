@@ -32,8 +32,10 @@ class GpuRunner final : public Runner {
     // Greedy continuation that never leaves the GPU: `count` steps after `token`, read back at the end.
     Task<Result<std::vector<int32_t>>> decode_greedy(int32_t token, uint32_t count, Cancel cancel);
 
-    [[nodiscard]] gpu::Id decode_program() const { return programs_.at(1).id; }
-    [[nodiscard]] size_t decode_dispatches() const { return programs_.at(1).dispatches + head_dispatches_; }
+    // GPU milliseconds of a decoded token, the mean of `repeat` steps from where we are.
+    Task<Result<double>> time_decode(uint32_t repeat, Cancel cancel);
+    // Of a decoded token, once one was.
+    [[nodiscard]] size_t decode_dispatches() const { return greedy_dispatches_; }
     [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
 
   private:
@@ -61,7 +63,9 @@ class GpuRunner final : public Runner {
     GpuRunner(std::shared_ptr<GpuModel> model, GpuOptions options);
     Status allocate();
     Status allocate_caches();
-    Task<Result<Program>> record(uint32_t block, Cancel cancel);
+    // Recorded when first wanted: pipelines take seconds on some drivers.
+    Task<Result<Program>> program_for(uint32_t block, Cancel cancel);
+    Task<Status> record_layers(GpuRecorder& program, uint32_t block);
     Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
     Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
@@ -107,7 +111,7 @@ class GpuRunner final : public Runner {
     std::map<uint32_t, Program> programs_;                            // by block size
     std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;  // by first row and rows
     gpu::Id greedy_ = 0;
-    size_t head_dispatches_ = 0;
+    size_t greedy_dispatches_ = 0;
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position ever written since the last reset
 };

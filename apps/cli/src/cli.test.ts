@@ -54,7 +54,6 @@ const failing: [why: string, args: string[], sentence: RegExp][] = [
     ['a folder', ['inspect', './tests'], /'\.\/tests' is a folder/],
     ['a name that climbs', ['inspect', '../../etc'], /cannot find|is a folder/],
     ['another kind of address', ['inspect', 'ftp://example.org/x.gguf'], /only http: and https:/],
-    ['a graphics card', ['logits', 'builtin', '--tokens', '1', '--out', 'x', '--backend', 'gpu'], /not available yet/],
     ['no such tokens file', ['logits', 'builtin', '--tokens-file', 'no', '--out', 'x'], /there is no file 'no'/],
     ['no such text', ['perplexity', 'builtin', '--file', 'no'], /there is no file 'no'/],
     ['text that is none', ['perplexity', 'builtin', '--file', fixture], /is not UTF-8 text/],

@@ -7,6 +7,7 @@ import { addGenerate } from './commands/generate.js';
 import { addInspect } from './commands/inspect.js';
 import { addLogits } from './commands/logits.js';
 import { addModels } from './commands/models.js';
+import { addBench } from './commands/bench.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addQuantize } from './commands/quantize.js';
 import { addDetokenize, addTokenize } from './commands/tokenize.js';
@@ -32,6 +33,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addGenerate(program, interrupts);
     addChat(program, interrupts);
     addPerplexity(program, interrupts);
+    addBench(program, interrupts);
     addQuantize(program, interrupts);
     return program;
 }

@@ -8,7 +8,7 @@ export type { GpuOption } from './gpu/host.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { Model } from './model.js';
-export type { Backend, Progress, TokenizeOptions, WorkOptions } from './model.js';
+export type { Backend, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
     GenerateEvent,

@@ -5,7 +5,7 @@ import { numberField, stringField, type JsonObject } from './json.js';
 import { Session } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
-export type Backend = 'cpu';
+export type Backend = 'cpu' | 'gpu';
 
 export interface Progress {
     done: number;
@@ -24,6 +24,16 @@ export interface TokenizeOptions {
     parseSpecial?: boolean;
     /** Also tell the text of each token. */
     pieces?: boolean;
+}
+
+export interface SessionOptions {
+    /** Tokens it can hold. */
+    context?: number;
+    /** One the model was loaded for; the GPU if it was. */
+    backend?: Backend;
+    /** How the GPU keeps keys and values: f16 unless told. */
+    kv?: 'f16' | 'f32';
+    signal?: AbortSignal;
 }
 
 export class Model {
@@ -82,11 +92,11 @@ export class Model {
     }
 
     /** The weights must be loaded. */
-    async createSession(options: { context?: number; signal?: AbortSignal } = {}): Promise<Session> {
-        const { context, signal } = options;
+    async createSession(options: SessionOptions = {}): Promise<Session> {
+        const { signal, ...wanted } = options;
         const { json } = await this.engine.call(
             'session.create',
-            { model: this.handle, ...(context === undefined ? {} : { context }) },
+            { model: this.handle, ...wanted },
             signal ? { signal } : {},
         );
         return new Session(this.engine, numberField(json, 'session', 'the created session'));

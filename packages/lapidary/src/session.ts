@@ -105,6 +105,15 @@ export class Session {
         }
     }
 
+    /** Speed: prompt tokens read and tokens written a second, and what a written one costs. */
+    async bench(
+        request: { prompt?: number; decode?: number; depth?: number; runs?: number },
+        options: WorkOptions = {},
+    ): Promise<JsonObject> {
+        const args = { session: this.handle, ...request };
+        return (await this.engine.call('session.bench', args, callOptions(options))).json;
+    }
+
     async perplexity(
         tokens: ArrayLike<number>,
         options: WorkOptions & { window?: number } = {},

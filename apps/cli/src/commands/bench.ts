@@ -1,0 +1,62 @@
+// lapidary bench: how fast a model reads and writes here.
+import type { Command } from 'commander';
+import type { JsonObject } from 'lapidary';
+import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { describeObject } from '../describe.js';
+import type { Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { parseInteger } from '../numbers.js';
+import { ProgressLine } from '../terminal.js';
+
+interface Flags {
+    prompt: number;
+    number: number;
+    depth: number;
+    runs: number;
+    backend: string;
+    kv: 'f16' | 'f32';
+    json?: boolean;
+}
+
+const count = parseInteger({ min: 1, max: 2 ** 20 });
+
+export function addBench(program: Command, interrupts: Interrupts): void {
+    program
+        .command('bench')
+        .description('measure how fast a model reads and writes')
+        .argument('<model>', modelHelp)
+        .option('-p, --prompt <n>', 'tokens to read', count, 512)
+        .option('-n, --number <n>', 'tokens to write', count, 128)
+        .option('--depth <n>', 'tokens already in the context', parseInteger({ min: 0, max: 2 ** 20 }), 0)
+        .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
+        .option('--kv <type>', 'how the GPU keeps keys and values: f16 or f32', 'f16')
+        .addOption(backendOption())
+        .option('--json', 'as JSON')
+        .addHelpText('after', '\nExample:\n  lapidary bench model.gguf --backend gpu -p 512 -n 128 --depth 4096')
+        .action(async (argument: string, flags: Flags) => {
+            const { signal } = interrupts;
+            const backend = chooseBackend(flags.backend);
+            await withModel(argument, signal, async ({ model, engine }) => {
+                const started = performance.now();
+                await loadWeights(model, backend, signal);
+                const loadSeconds = (performance.now() - started) / 1000;
+                const context = flags.depth + Math.max(flags.prompt, 2 * flags.number) + 1;
+                const session = await model.createSession({ context, backend, kv: flags.kv, signal });
+                const progress = new ProgressLine('measuring', 'steps');
+                const measured = await session
+                    .bench(
+                        { prompt: flags.prompt, decode: flags.number, depth: flags.depth, runs: flags.runs },
+                        { onProgress: progress.update, signal },
+                    )
+                    .finally(() => progress.clear());
+                const result: JsonObject = {
+                    backend,
+                    ...measured,
+                    load_s: Number(loadSeconds.toFixed(2)),
+                    wasm_heap_bytes: engine.memoryBytes,
+                };
+                const text = flags.json ? JSON.stringify(result) : describeObject(result).join('\n');
+                process.stdout.write(`${text}\n`);
+            });
+        });
+}

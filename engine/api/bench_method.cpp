@@ -1,0 +1,105 @@
+// session.bench: how fast a session reads and writes.
+#include <algorithm>
+#include <vector>
+
+#include "api/api.h"
+#include "infer/gpu_runner.h"
+#include "model/memory.h"
+#include "sample/random.h"
+
+namespace lapidary::api {
+namespace {
+
+constexpr int64_t kMostTokens = 1 << 20;
+constexpr int64_t kMostRuns = 100;
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+// Weights a decoded token reads: everything but the embedding tables, of which it reads a row, and of the experts only
+// those chosen. The head is read whole even when it is the embedding table.
+uint64_t bytes_per_token(const model::Config& config, const model::WeightTable& table) {
+    uint64_t bytes = model::weight_bytes(table) - table.per_layer_token_embd.bytes();
+    if (table.output.present()) bytes -= table.token_embd.bytes();
+    for (const model::LayerWeights& layer : table.layers) {
+        for (const model::Weight* experts :
+             {&layer.expert_gate_up, &layer.expert_gate, &layer.expert_up, &layer.expert_down}) {
+            if (!experts->present()) continue;
+            bytes -= experts->bytes() / config.experts.count * (config.experts.count - config.experts.used);
+        }
+    }
+    return bytes;
+}
+
+}  // namespace
+
+// {session, prompt, decode, depth, runs} → tokens per second and what a token costs
+Task<Result<Reply>> Api::session_bench(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    const auto config = CO_TRY(open->model->config());
+    const auto prompt = uint32_t(CO_TRY(call.args.integer_or("prompt", 1, kMostTokens, 512)));
+    const auto decode = uint32_t(CO_TRY(call.args.integer_or("decode", 1, kMostTokens, 128)));
+    const auto depth = uint32_t(CO_TRY(call.args.integer_or("depth", 0, kMostTokens, 0)));
+    const auto runs = uint32_t(CO_TRY(call.args.integer_or("runs", 1, kMostRuns, 5)));
+    Runner& runner = open->session->runner();
+    if (uint64_t(depth) + std::max(prompt, 2 * decode) > runner.context()) {
+        co_return fail(Code::limit, "a context of {} tokens is too short for this", runner.context());
+    }
+    std::vector<int32_t> tokens(depth + prompt);
+    for (uint32_t i = 0; i < tokens.size(); ++i) tokens[i] = int32_t(sample::uniform(7, i) * float(config->vocabulary));
+    const auto at_depth = [&]() -> Task<Status> {
+        open->session->reset();
+        if (depth > 0) CO_TRY(co_await runner.run(std::span(tokens).first(depth), LogitsWanted::none, nullptr));
+        co_return Status{};
+    };
+    const std::span<const int32_t> text = std::span<const int32_t>(tokens).subspan(depth);
+    const auto progress = progress_of(call);
+
+    std::vector<double> prefill;
+    std::vector<double> decoding;
+    std::vector<double> gpu_ms;
+    for (uint32_t i = 0; i <= runs; ++i) {  // the first one warms up
+        CO_TRY(call.cancel.check());
+        CO_TRY(co_await at_depth());
+        double from = host_.now();
+        CO_TRY(co_await runner.run(text, LogitsWanted::last, nullptr));
+        prefill.push_back(host_.now() - from);
+        CO_TRY(co_await at_depth());
+        from = host_.now();
+        if (open->gpu != nullptr) {
+            CO_TRY(co_await open->gpu->decode_greedy(tokens[0], decode, call.cancel));
+        } else {
+            for (uint32_t n = 0; n < decode; ++n) {
+                CO_TRY(co_await runner.run(text.first(1), LogitsWanted::last, breathe_for(call)));
+            }
+        }
+        decoding.push_back(host_.now() - from);
+        if (open->gpu != nullptr && device_->info().timestamps) {
+            gpu_ms.push_back(CO_TRY(co_await open->gpu->time_decode(decode, call.cancel)));
+        }
+        progress(i + 1, runs + 1);
+    }
+    open->session->reset();
+    const auto per_second = [&](std::vector<double> ms, uint32_t count) {
+        ms.erase(ms.begin());
+        return double(count) / median(std::move(ms)) * 1000;
+    };
+    Json json = {{"prefill_tps", per_second(prefill, prompt)},
+                 {"decode_tps", per_second(decoding, decode)},
+                 {"prompt_tokens", prompt},
+                 {"decode_tokens", decode},
+                 {"depth", depth},
+                 {"weight_bytes_per_token", bytes_per_token(*config, *CO_TRY(open->model->weights()))}};
+    if (open->gpu != nullptr) {
+        if (!gpu_ms.empty()) json["decode_gpu_ms"] = median({gpu_ms.begin() + 1, gpu_ms.end()});
+        json["dispatches_per_token"] = open->gpu->decode_dispatches();
+        json["submits_per_token"] = 1;
+        json["gpu_bytes"] = {{"weights", open->model->gpu_weights->bytes()}, {"session", open->gpu->bytes()}};
+        json["adapter"] = device_->info().adapter;
+    }
+    co_return Reply{.json = std::move(json)};
+}
+
+}  // namespace lapidary::api
