@@ -9,6 +9,7 @@ import { addLogits } from './commands/logits.js';
 import { addModels } from './commands/models.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addQuantize } from './commands/quantize.js';
+import { addSynth } from './commands/synth.js';
 import { addDetokenize, addTokenize } from './commands/tokenize.js';
 import { UsageError, exitStatus } from './errors.js';
 import { Interrupts } from './interrupt.js';
@@ -33,6 +34,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addChat(program, interrupts);
     addPerplexity(program, interrupts);
     addQuantize(program, interrupts);
+    addSynth(program, interrupts);
     return program;
 }
 
