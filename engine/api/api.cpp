@@ -24,6 +24,7 @@ Api::Method Api::find_method(std::string_view name) {
         {"model.tokenize", &Api::model_tokenize},
         {"model.detokenize", &Api::model_detokenize},
         {"model.quantize", &Api::model_quantize},
+        {"model.synth", &Api::model_synth},
         {"session.create", &Api::session_create},
         {"session.close", &Api::session_close},
         {"session.logits", &Api::session_logits},
@@ -74,6 +75,12 @@ Result<std::shared_ptr<OpenModel>> Api::model_of(const Call& call) const {
     const auto it = models_.find(TRY(call.args.id("model")));
     if (it == models_.end()) return fail(Code::not_found, "there is no such model: it was closed or never opened");
     return it->second;
+}
+
+Result<quant::Mix> Api::mix_of(const Call& call) {
+    std::string name = TRY(call.args.string("type"));
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+    return quant::find_mix(name);
 }
 
 Result<std::shared_ptr<OpenSession>> Api::take_session(const Call& call) const {

@@ -15,6 +15,7 @@
 #include "api/pending_ops.h"
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
+#include "quant/mix.h"
 
 namespace lapidary::api {
 
@@ -67,6 +68,9 @@ class Api {
     Task<Result<Reply>> model_detokenize(Call& call);
     Task<Result<Reply>> model_quantize(Call& call);
 
+    // synth_method.cpp
+    Task<Result<Reply>> model_synth(Call& call);
+
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
     Task<Result<Reply>> session_close(Call& call);
@@ -77,6 +81,8 @@ class Api {
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
 
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
+    // The argument `type`, such as "q4_k_m", in capitals or not.
+    static Result<quant::Mix> mix_of(const Call& call);
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
     Result<std::shared_ptr<OpenSession>> take_session(const Call& call) const;
 

@@ -114,9 +114,7 @@ Task<Result<Reply>> Api::model_detokenize(Call& call) {
 // {model, type, sink} → {bytes, tensors: [{name, from, to}]}, with progress
 Task<Result<Reply>> Api::model_quantize(Call& call) {
     const auto model = CO_TRY(model_of(call));
-    std::string name = CO_TRY(call.args.string("type"));
-    for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
-    const quant::Mix mix = CO_TRY(quant::find_mix(name));
+    const quant::Mix mix = CO_TRY(mix_of(call));
     HostSink sink(ops_, CO_TRY(call.args.id("sink")));
     const auto report =
         CO_TRY(co_await model::quantize(model->file, mix, sink, progress_of(call), call.cancel, breathe_for(call)));

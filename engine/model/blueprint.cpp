@@ -1,24 +1,42 @@
 #include "model/blueprint.h"
 
+#include <algorithm>
+
 namespace lapidary::model {
 namespace {
 
+// Sizes of everything in two shapes: as published, and small enough for a test.
+struct Scale {
+    uint32_t vocabulary, sliding_dim, full_dim;
+};
+constexpr Scale kPublished{262144, 256, 512};
+constexpr Scale kTiny{512, 64, 128};
+
 struct Member {
     std::string_view variant;
+    Scale scale;
     uint32_t layers, period, width, heads, kv_sliding, kv_full, ffn, per_layer, shared, window, context;
+    uint32_t wider_shared = 1;  // how many times wider the FFN of a layer that shares K and V is
+    ExpertConfig experts = {};
 };
 
 // Every `period`-th layer attends to everything, the others slide.
 constexpr Member kFamily[] = {
-    {"E2B", 35, 5, 1536, 8, 1, 1, 6144, 256, 20, 512, 131072},
-    {"E4B", 42, 6, 2560, 8, 2, 2, 10240, 256, 18, 512, 131072},
-    {"12B", 48, 6, 3840, 16, 8, 1, 15360, 0, 0, 1024, 262144},
-    {"26B-A4B", 30, 6, 2816, 16, 8, 2, 2112, 0, 0, 1024, 262144},
-    {"31B", 60, 6, 5376, 32, 16, 4, 21504, 0, 0, 1024, 262144},
+    {"E2B", kPublished, 35, 5, 1536, 8, 1, 1, 6144, 256, 20, 512, 131072, 2},
+    {"E4B", kPublished, 42, 6, 2560, 8, 2, 2, 10240, 256, 18, 512, 131072},
+    {"12B", kPublished, 48, 6, 3840, 16, 8, 1, 15360, 0, 0, 1024, 262144},
+    {"26B-A4B", kPublished, 30, 6, 2816, 16, 8, 2, 2112, 0, 0, 1024, 262144, 1, {.count = 128, .used = 8, .ffn = 704}},
+    {"31B", kPublished, 60, 6, 5376, 32, 16, 4, 21504, 0, 0, 1024, 262144},
+    // Not published: the same features in a few megabytes.
+    {"tiny-e2b", kTiny, 8, 4, 256, 4, 1, 1, 512, 64, 4, 32, 4096, 2},
+    {"tiny-31b", kTiny, 6, 3, 256, 4, 2, 1, 768, 0, 0, 32, 4096},
+    {"tiny-moe", kTiny, 3, 3, 256, 4, 2, 1, 256, 0, 0, 32, 4096, 1, {.count = 8, .used = 2, .ffn = 256}},
 };
-constexpr uint32_t kVocabulary = 262144;
-constexpr uint32_t kSlidingDim = 256;
-constexpr uint32_t kFullDim = 512;
+
+bool same_letters(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+    return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 // Only the large models take their values from the keys, on full layers.
 bool has_values(const Config& config, const LayerConfig& layer) {
@@ -66,34 +84,37 @@ void list_layer(const Config& config, uint32_t index, BlueprintOptions options, 
 }  // namespace
 
 Result<Config> family_config(std::string_view variant) {
-    for (const Member& member : kFamily) {
-        if (member.variant != variant) continue;
-        Config config;
-        config.name = "Gemma 4 " + std::string(variant);
-        config.variant = std::string(variant);
-        config.width = member.width;
-        config.vocabulary = kVocabulary;
-        config.context_length = member.context;
-        config.sliding_window = member.window;
-        config.per_layer_width = member.per_layer;
-        config.shared_kv_layers = member.shared;
-        if (variant == "26B-A4B") config.experts = {.count = 128, .used = 8, .ffn = 704};
-        const uint32_t owners = member.layers - member.shared;
-        for (uint32_t i = 0; i < member.layers; ++i) {
-            const bool sliding = i % member.period != member.period - 1;
-            // The last owner is a full layer and the one before it slides: those two are the donors.
-            const uint32_t donor = sliding ? owners - 2 : owners - 1;
-            config.layers.push_back({.sliding = sliding,
-                                     .heads = member.heads,
-                                     .kv_heads = sliding ? member.kv_sliding : member.kv_full,
-                                     .head_dim = sliding ? kSlidingDim : kFullDim,
-                                     // E2B's shared layers are twice as wide.
-                                     .ffn = variant == "E2B" && i >= owners ? 2 * member.ffn : member.ffn,
-                                     .kv_layer = i < owners ? i : donor});
-        }
-        return config;
+    const auto* const found =
+        std::ranges::find_if(kFamily, [&](const Member& member) { return same_letters(member.variant, variant); });
+    if (found == std::end(kFamily)) {
+        std::string names;
+        for (const Member& member : kFamily) names += (names.empty() ? "" : ", ") + std::string(member.variant);
+        return fail(Code::not_found, "there is no Gemma 4 '{}'; there are {}", printable(variant), names);
     }
-    return fail(Code::not_found, "there is no Gemma 4 '{}': E2B, E4B, 12B, 26B-A4B and 31B exist", printable(variant));
+    const Member& member = *found;
+    Config config;
+    config.name = "Gemma 4 " + std::string(member.variant);
+    config.variant = std::string(member.variant);
+    config.width = member.width;
+    config.vocabulary = member.scale.vocabulary;
+    config.context_length = member.context;
+    config.sliding_window = member.window;
+    config.per_layer_width = member.per_layer;
+    config.shared_kv_layers = member.shared;
+    config.experts = member.experts;
+    const uint32_t owners = member.layers - member.shared;
+    for (uint32_t i = 0; i < member.layers; ++i) {
+        const bool sliding = i % member.period != member.period - 1;
+        // The last owner is a full layer and the one before it slides: those two are the donors.
+        const uint32_t donor = sliding ? owners - 2 : owners - 1;
+        config.layers.push_back({.sliding = sliding,
+                                 .heads = member.heads,
+                                 .kv_heads = sliding ? member.kv_sliding : member.kv_full,
+                                 .head_dim = sliding ? member.scale.sliding_dim : member.scale.full_dim,
+                                 .ffn = i < owners ? member.ffn : member.wider_shared * member.ffn,
+                                 .kv_layer = i < owners ? i : donor});
+    }
+    return config;
 }
 
 std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions options) {

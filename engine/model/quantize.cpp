@@ -16,19 +16,6 @@ bool is_float(TensorType type) {
     return type == TensorType::f32 || type == TensorType::f16 || type == TensorType::bf16;
 }
 
-// general.file_type, as other programs name the mixes.
-uint32_t file_type(quant::Mix mix) {
-    switch (mix) {
-        case quant::Mix::f32: return 0;
-        case quant::Mix::f16: return 1;
-        case quant::Mix::q4_0: return 2;
-        case quant::Mix::q8_0: return 7;
-        case quant::Mix::q4_k_m: return 15;
-        case quant::Mix::bf16: return 32;
-    }
-    return 0;
-}
-
 Result<std::vector<TensorType>> plan(const gguf::File& file, quant::Mix mix) {
     const auto layers = file.metadata().integer("gemma4.block_count");
     if (!layers || *layers < 1) return fail(Code::bad_file, "the metadata key 'gemma4.block_count' is missing");
@@ -57,7 +44,7 @@ gguf::Writer new_header(const gguf::File& file, quant::Mix mix, std::span<const 
         // The result is one file, whatever the source was.
         if (!entry.key.starts_with("split.")) writer.set(entry.key, entry.value);
     }
-    writer.set_u32("general.file_type", file_type(mix));
+    writer.set_u32("general.file_type", quant::file_type(mix));
     writer.set_u32("general.quantization_version", 2);
     for (size_t i = 0; i < types.size(); ++i) {
         const gguf::TensorInfo& info = file.tensors()[i].info;

@@ -10,23 +10,21 @@ namespace {
 struct MixName {
     std::string_view name;
     Mix mix;
-    TensorType base;  // what a matrix gets when no rule says otherwise
+    TensorType base;     // what a matrix gets when no rule says otherwise
+    uint32_t file_type;  // see file_type()
 };
 
 constexpr auto kMixes = std::to_array<MixName>({
-    {"F32", Mix::f32, TensorType::f32},
-    {"F16", Mix::f16, TensorType::f16},
-    {"BF16", Mix::bf16, TensorType::bf16},
-    {"Q8_0", Mix::q8_0, TensorType::q8_0},
-    {"Q4_0", Mix::q4_0, TensorType::q4_0},
-    {"Q4_K_M", Mix::q4_k_m, TensorType::q4_k},
+    {"F32", Mix::f32, TensorType::f32, 0},
+    {"F16", Mix::f16, TensorType::f16, 1},
+    {"BF16", Mix::bf16, TensorType::bf16, 32},
+    {"Q8_0", Mix::q8_0, TensorType::q8_0, 7},
+    {"Q4_0", Mix::q4_0, TensorType::q4_0, 2},
+    {"Q4_K_M", Mix::q4_k_m, TensorType::q4_k, 15},
 });
 
-TensorType base_type(Mix mix) {
-    for (const MixName& row : kMixes) {
-        if (row.mix == mix) return row.base;
-    }
-    return TensorType::f32;
+const MixName& row_of(Mix mix) {
+    return *std::ranges::find(kMixes, mix, &MixName::mix);  // every mix has a row
 }
 
 bool is_float(TensorType type) {
@@ -75,7 +73,7 @@ bool is_head(std::string_view name, bool tied) {
 }
 
 TensorType wanted_type(Mix mix, std::string_view name, const MixContext& context) {
-    const TensorType base = base_type(mix);
+    const TensorType base = row_of(mix).base;
     if (is_float(base)) return base;
     if (is_head(name, context.tied_head)) return base == TensorType::q8_0 ? base : TensorType::q6_k;
     if (mix != Mix::q4_k_m) return base;
@@ -109,6 +107,10 @@ Result<Mix> find_mix(std::string_view name) {
     }
     return fail(Code::unsupported, "there is no quantisation '{}'; there are F32, F16, BF16, Q8_0, Q4_0 and Q4_K_M",
                 printable(name));
+}
+
+uint32_t file_type(Mix mix) {
+    return row_of(mix).file_type;
 }
 
 bool is_attn_v(std::string_view name) {

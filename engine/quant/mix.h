@@ -16,6 +16,9 @@ enum class Mix : uint8_t { f32, f16, bf16, q8_0, q4_0, q4_k_m };
 // "Q4_K_M" → Mix::q4_k_m. As the tools spell them, in capitals.
 Result<Mix> find_mix(std::string_view name);
 
+// How other programs number the mixes: the value of the metadata key general.file_type.
+uint32_t file_type(Mix mix);
+
 // What the choice for one tensor depends on beyond the tensor itself.
 struct MixContext {
     uint32_t n_layer = 0;

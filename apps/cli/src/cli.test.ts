@@ -36,6 +36,8 @@ const wrong: [why: string, args: string[], sentence: RegExp][] = [
     ['no file', ['perplexity', 'builtin'], /--file/],
     ['an unknown type', ['quantize', 'a', 'b', '--type', 'q3'], /Allowed choices/],
     ['no type', ['quantize', 'a', 'b'], /--type/],
+    ['an unknown type to make', ['synth', 'e2b', 'b', '--quant', 'q3'], /Allowed choices/],
+    ['a seed in words', ['synth', 'e2b', 'b', '--seed', 'lucky'], /whole number/],
 ];
 for (const [why, args, sentence] of wrong) {
     test(`wrong usage (${why}) ends with status 2 and a sentence`, async () => {
@@ -85,7 +87,7 @@ test('every command explains itself with an example', async () => {
     const { stdout, status } = await lapidary(['--help']);
     assert.equal(status, 0);
     const commands = [...stdout.matchAll(/^ {2}(\w+) .*/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
-    assert.equal(commands.length, 9, commands.join());
+    assert.equal(commands.length, 10, commands.join());
     for (const command of commands) {
         const help = await lapidary([command, '--help']);
         assert.equal(help.status, 0);

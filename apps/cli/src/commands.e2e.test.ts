@@ -179,6 +179,49 @@ test('quantising twice is refused with the reason', engine, async (t) => {
     assert.deepEqual(await fs.readdir(folder), []);
 });
 
+test('a synthetic model is one that works', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const model = path.join(folder, 'tiny.gguf');
+    const args = ['synth', 'tiny-e2b', model, '--quant', 'q4_0', '--seed', '3'];
+    const made = await lapidary(args);
+    assert.equal(made.stderr, '');
+    assert.match(made.stdout, /tiny\.gguf: [\d.]+ MiB in 130 tensors\n$/);
+    assert.equal(made.status, 0);
+
+    const description = JSON.parse((await lapidary(['inspect', model, '--json'])).stdout) as Record<string, unknown>;
+    assert.equal(description['supported'], true);
+    assert.equal(description['name'], 'synthetic tiny-e2b');
+
+    const story = await lapidary(['generate', model, '--prompt', 'Hello', '-n', '5', '--json']);
+    assert.equal(story.stderr, '');
+    assert.equal((JSON.parse(story.stdout) as { completion_tokens: number }).completion_tokens, 5);
+
+    const out = path.join(folder, 'logits');
+    assert.equal((await lapidary(['logits', model, '--tokens', '2,300,400', '--out', out])).status, 0);
+    const logits = floats(await fs.readFile(out));
+    assert.equal(logits.length, 3 * 512);
+    assert.ok(logits.every(Number.isFinite));
+    assert.ok(new Set(logits).size > 1000, 'the logits differ');
+
+    const again = await lapidary(args);
+    assert.match(again.stderr, /exists already; --force overwrites it/);
+    assert.equal(again.status, 1);
+    const before = await fs.readFile(model);
+    assert.equal((await lapidary([...args, '--force'])).status, 0);
+    assert.ok(before.equals(await fs.readFile(model)), 'the same seed gives the same file');
+    assert.equal((await lapidary([...args.slice(0, -1), '4', '--force'])).status, 0);
+    assert.ok(!before.equals(await fs.readFile(model)), 'another seed gives another file');
+    assert.deepEqual((await fs.readdir(folder)).sort(), ['logits', 'tiny.gguf']);
+});
+
+test('a synthetic model of no known size is refused and leaves nothing behind', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const { status, stderr } = await lapidary(['synth', 'e3b', path.join(folder, 'model.gguf')]);
+    assert.match(stderr, /^lapidary: there is no Gemma 4 'e3b'; there are E2B, [^\n]+\n$/);
+    assert.equal(status, 1);
+    assert.deepEqual(await fs.readdir(folder), []);
+});
+
 test('perplexity is a number that makes sense', engine, async (t) => {
     const file = path.join(await temporaryFolder(t), 'story.txt');
     await fs.writeFile(file, 'Once upon a time, there was a little girl named Lily. She loved to play outside in the park.');

@@ -10,6 +10,7 @@ import { addModels } from './commands/models.js';
 import { addBench } from './commands/bench.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addQuantize } from './commands/quantize.js';
+import { addSynth } from './commands/synth.js';
 import { addDetokenize, addTokenize } from './commands/tokenize.js';
 import { UsageError, exitStatus } from './errors.js';
 import { Interrupts } from './interrupt.js';
@@ -35,6 +36,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addPerplexity(program, interrupts);
     addBench(program, interrupts);
     addQuantize(program, interrupts);
+    addSynth(program, interrupts);
     return program;
 }
 

@@ -100,7 +100,8 @@ export async function withModel<Result>(
     }
 }
 
-function logToStderr(level: string, text: string): void {
+/** The engine's warnings; with LAPIDARY_LOG set, everything it says. */
+export function logToStderr(level: string, text: string): void {
     if (level === 'warning' || level === 'error') process.stderr.write(`lapidary: ${text}\n`);
     else if (process.env['LAPIDARY_LOG']) process.stderr.write(`${level}: ${text}\n`);
 }

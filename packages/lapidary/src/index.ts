@@ -25,6 +25,8 @@ export type { HttpOptions } from './sources/http.js';
 export { openAll, shardNames, shardUrls } from './sources/shards.js';
 export { MemorySource, checkRange } from './sources/source.js';
 export type { ByteSink, ByteSource } from './sources/source.js';
+export { synthesize } from './synth.js';
+export type { SynthRequest } from './synth.js';
 export type { Directory, DirectoryEntry } from './ollama/directory.js';
 export type { Layer, ModelConfig } from './ollama/manifest.js';
 export { formatModelName, parseModelName, tryParseModelName } from './ollama/name.js';

@@ -2,9 +2,9 @@
 import { promises as fs } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { LapidaryError } from 'lapidary';
-import { FileSink } from 'lapidary/node';
 import { withSink, type Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
+import { createOutput } from '../output-file.js';
 import { ProgressLine, formatBytes } from '../terminal.js';
 
 interface Flags {
@@ -31,7 +31,7 @@ export function addQuantize(program: Command, interrupts: Interrupts): void {
                 if (await isSameFile(output, origin)) {
                     throw new LapidaryError('invalid_argument', `'${output}' is the model itself; choose another name`);
                 }
-                const sink = await FileSink.create(output, { overwrite: flags.force === true }).catch(explainForce);
+                const sink = await createOutput(output, flags.force === true);
                 const progress = new ProgressLine(`writing ${flags.type}`, 'bytes');
                 const result = await withSink(sink, () =>
                     model.quantize(flags.type, sink, { onProgress: progress.update, signal }),
@@ -49,11 +49,4 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
     } catch {
         return false; // the one does not exist yet, or the other is no file
     }
-}
-
-function explainForce(error: unknown): never {
-    if (error instanceof LapidaryError && error.message.endsWith('exists already')) {
-        throw new LapidaryError(error.code, `${error.message}; --force overwrites it`);
-    }
-    throw error;
 }
