@@ -35,7 +35,7 @@ uint64_t bytes_per_token(const model::Config& config, const model::WeightTable& 
 
 }  // namespace
 
-// {session, prompt, decode, depth, runs} → tokens per second and what a token costs
+// {session, prompt, decode, depth, runs, profile} → tokens per second and what a token costs
 Task<Result<Reply>> Api::session_bench(Call& call) {
     const auto open = CO_TRY(take_session(call));
     const auto config = CO_TRY(open->model->config());
@@ -98,6 +98,13 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
         json["submits_per_token"] = 1;
         json["gpu_bytes"] = {{"weights", open->model->gpu_weights->bytes()}, {"session", open->gpu->bytes()}};
         json["adapter"] = device_->info().adapter;
+        if (CO_TRY(call.args.boolean_or("profile", false))) {
+            CO_TRY(co_await at_depth());
+            for (const auto& time : CO_TRY(co_await open->gpu->profile_decode(call.cancel))) {
+                json["profile"].push_back({{"kernel", time.label}, {"dispatches", time.dispatches}, {"ms", time.ms}});
+            }
+            open->session->reset();
+        }
     }
     co_return Reply{.json = std::move(json)};
 }

@@ -30,6 +30,7 @@ gpu::Info parse_info(std::string_view text) {
         info.f16 |= feature == "shader-f16";
         info.timestamps |= feature == "timestamp-query";
     }
+    info.subgroup_min = uint32_t(limit_of(*json, "subgroup_min", 0));
     const Json& limits = chat::member(*json, "limits");
     info.max_buffer_bytes = limit_of(limits, "maxBufferSize", info.max_buffer_bytes);
     info.max_binding_bytes = limit_of(limits, "maxStorageBufferBindingSize", info.max_binding_bytes);

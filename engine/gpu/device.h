@@ -19,6 +19,7 @@ using Id = uint32_t;  // 0: none
 struct Info {
     std::string adapter;  // "nvidia hopper", for people
     bool subgroups = false;
+    uint32_t subgroup_min = 0;  // threads in a subgroup, at least; 0: not known
     bool f16 = false;
     bool timestamps = false;
     uint64_t max_buffer_bytes = 256ull << 20;

@@ -32,8 +32,11 @@ Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kern
         key += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
     }
     if (const auto it = pipelines_.find(key); it != pipelines_.end()) co_return it->second;
+    const gpu::Info& info = device_.info();
+    const auto reduction =
+        info.subgroups && info.subgroup_min >= 32 ? kernels::Reduction::subgroup : kernels::Reduction::shared;
     const auto access = kernel.accesses();
-    const gpu::Id id = CO_TRY(co_await device_.pipeline(kernels::shader(kernel, format), label,
+    const gpu::Id id = CO_TRY(co_await device_.pipeline(kernels::shader(kernel, format, reduction), label,
                                                         {access.begin(), access.end()}, std::move(constants), cancel));
     own(id);
     pipelines_.emplace(std::move(key), id);
@@ -42,11 +45,24 @@ Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kern
 
 Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
                               std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format) {
+    std::string label(kernel.name);
+    if (kernel.reads_weights) label += " " + std::string(kernels::format_name(format));
+    for (const gpu::Constant& constant : constants) {
+        const bool is_size = constant.name == "kOut" || constant.name == "kCols" || constant.name == "kDim";
+        if (is_size) label += lapidary::format(" {}", uint64_t(constant.value));
+    }
+    labels_.push_back(std::move(label));
     const gpu::Id pipeline = CO_TRY(co_await resources_.pipeline(kernel, format, std::move(constants), cancel_));
     const gpu::Id group = CO_TRY(resources_.device().bind_group(pipeline, bindings));
     resources_.own(group);
     commands_.push_back({pipeline, group, grid.x, grid.y, grid.z});
     co_return Status{};
+}
+
+std::vector<GpuRecorder::Labelled> GpuRecorder::labelled() const {
+    std::vector<Labelled> out;
+    for (size_t i = 0; i < commands_.size(); ++i) out.push_back({commands_[i], labels_[i]});
+    return out;
 }
 
 Result<gpu::Id> GpuRecorder::finish() {

@@ -48,10 +48,18 @@ class GpuRecorder {
     Result<gpu::Id> finish();
     [[nodiscard]] size_t size() const { return commands_.size(); }
 
+    // What was recorded, each with the kernel's name and sizes, for profiles.
+    struct Labelled {
+        gpu::Command command;
+        std::string label;
+    };
+    [[nodiscard]] std::vector<Labelled> labelled() const;
+
   private:
     GpuResources& resources_;
     Cancel cancel_;
     std::vector<gpu::Command> commands_;
+    std::vector<std::string> labels_;
 };
 
 }  // namespace lapidary::infer

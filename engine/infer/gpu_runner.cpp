@@ -16,20 +16,23 @@ uint32_t ceil_div(uint64_t a, uint64_t b) {
     return uint32_t((a + b - 1) / b);
 }
 
-// Threads that share a row of `chunks` chunks: the most (up to 32) that leaves none idle in the last round, if any.
-uint32_t lanes_for(uint64_t chunks) {
-    uint32_t best = 1;
-    uint64_t best_waste = ~0ull;
-    for (uint32_t lanes = 32; lanes >= 1; lanes /= 2) {
-        const uint64_t rounds = (chunks + lanes - 1) / lanes;
-        const uint64_t waste = rounds * lanes - chunks;
-        // Half of the lanes idle costs less than twice the rounds only when there are few rounds anyway.
-        if (lanes <= chunks && waste < best_waste) {
-            best = lanes;
-            best_waste = waste;
-        }
-    }
-    return best;
+// How matvec divides its work. Small matrices get few rows a group and many lanes a row: an H200 wants some 50,000
+// threads before its memory is busy (docs/performance.md).
+struct Division {
+    uint32_t lanes;
+    uint32_t rows;
+};
+constexpr uint32_t kMatvecThreads = 128;
+
+Division divide(uint64_t w_rows, uint64_t cols, bool pairs) {
+    constexpr uint64_t kEnoughThreads = 50'000;
+    const uint64_t chunks = cols / 32;
+    Division out{.lanes = 1, .rows = 4};
+    // At least three chunks a lane where there are that many: fewer, and adding up the lanes costs more than it saves.
+    while (out.lanes < 64 && 2 * out.lanes <= chunks && (chunks < 12 || 6 * out.lanes <= chunks)) out.lanes *= 2;
+    const uint32_t fewest = pairs ? 2 : 1;
+    while (out.rows > fewest && w_rows / out.rows * out.lanes < kEnoughThreads) out.rows /= 2;
+    return out;
 }
 
 // Turns a position, in three parts: the first two have 12 significant bits (heads.wgsl says why).
@@ -75,7 +78,7 @@ Task<Result<std::unique_ptr<GpuRunner>>> GpuRunner::create(std::shared_ptr<GpuMo
     std::unique_ptr<GpuRunner> runner(new GpuRunner(std::move(model), options));
     CO_TRY(runner->allocate());
     CO_TRY(runner->allocate_caches());
-    CO_TRY(co_await runner->program_for(1, cancel));
+    CO_TRY(co_await runner->program_for(1, Depth::all, cancel));
     CO_TRY(co_await runner->resources_.device().sync(cancel));
     co_return runner;
 }
@@ -196,17 +199,18 @@ Task<Status> GpuRunner::product(GpuRecorder& program, Product p, uint32_t block)
                                         {ceil_div(out, whole_gate ? 32 : 64), ceil_div(block, 64), 1}, m.format));
             continue;
         }
-        const uint32_t lanes = lanes_for(m.cols / 32);
-        constexpr uint32_t kThreads = 128;
-        const uint32_t outputs = whole_gate ? 2 : 4;  // of a group of lanes
+        const auto [lanes, rows] = divide(whole_gate ? 2 * out : out, m.cols, whole_gate);
+        const uint32_t outputs = whole_gate ? rows / 2 : rows;  // of a group of lanes
         constants.push_back({"kLanes", double(lanes)});
+        constants.push_back({"kRows", double(rows)});
+        constants.push_back({"kThreads", double(kMatvecThreads)});
         if (p.experts > 0) {
             constants.push_back({"kExperts", double(p.experts)});
             constants.push_back({"kWRows", double(m.rows / model_->config().experts.count)});
             constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
         }
         CO_TRY(co_await program.add(kernels::kMatvec, constants, bindings,
-                                    {ceil_div(out, uint64_t(kThreads / lanes) * outputs), block, uint32_t(slots)},
+                                    {ceil_div(out, uint64_t(kMatvecThreads / lanes) * outputs), block, uint32_t(slots)},
                                     m.format));
     }
     co_return Status{};
@@ -264,13 +268,19 @@ Task<Status> GpuRunner::record_inputs(GpuRecorder& program, uint32_t block) {
                             block);
 }
 
-Task<Status> GpuRunner::record_attention(GpuRecorder& program, uint32_t layer, uint32_t block) {
+uint64_t GpuRunner::qkv_stride(uint32_t layer) const {
+    uint64_t stride = 0;
+    for (const GpuMatrix& matrix : model_->layers[layer].qkv) stride += matrix.rows;
+    return stride;
+}
+
+// Q, K and V, normed and turned, K and V in the cache.
+Task<Status> GpuRunner::record_projections(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::Config& config = model_->config();
     const model::LayerConfig& shape = config.layers[layer];
     const GpuLayer& w = model_->layers[layer];
     const bool owns = config.owns_kv(layer);
-    uint64_t stride = 0;
-    for (const GpuMatrix& matrix : w.qkv) stride += matrix.rows;
+    const uint64_t stride = qkv_stride(layer);
     uint64_t offset = 0;
     for (const GpuMatrix& matrix : w.qkv) {
         CO_TRY(co_await product(
@@ -282,28 +292,35 @@ Task<Status> GpuRunner::record_attention(GpuRecorder& program, uint32_t layer, u
     const bool has_v = model_->table().layers[layer].attn_v.present();
     const gpu::Binding spare_k{a_.spare.buffer, 0, 256};
     const gpu::Binding spare_v{a_.spare.buffer, 256, 256};
-    CO_TRY(co_await program.add(kernels::kHeads,
-                                {{"kHeads", double(shape.heads)},
-                                 {"kKvHeads", owns ? double(shape.kv_heads) : 0.0},
-                                 {"kDim", double(shape.head_dim)},
-                                 {"kStride", double(stride)},
-                                 {"kKOffset", double(shape.q_width())},
-                                 {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
-                                 {"kRing", double(cache.ring)},
-                                 {"kHalf", half},
-                                 {"kEps", double(config.norm_epsilon)}},
-                                {a_.step, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_, a_.qkv,
-                                 owns ? cache.k : spare_k, owns ? cache.v : spare_v},
-                                {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1}));
+    co_return co_await program.add(kernels::kHeads,
+                                   {{"kHeads", double(shape.heads)},
+                                    {"kKvHeads", owns ? double(shape.kv_heads) : 0.0},
+                                    {"kDim", double(shape.head_dim)},
+                                    {"kStride", double(stride)},
+                                    {"kKOffset", double(shape.q_width())},
+                                    {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
+                                    {"kRing", double(cache.ring)},
+                                    {"kHalf", half},
+                                    {"kEps", double(config.norm_epsilon)}},
+                                   {a_.step, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_, a_.qkv,
+                                    owns ? cache.k : spare_k, owns ? cache.v : spare_v},
+                                   {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1});
+}
+
+Task<Status> GpuRunner::record_attention(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const model::LayerConfig& shape = config.layers[layer];
+    const LayerCache& cache = caches_[shape.kv_layer];
+    CO_TRY(co_await record_projections(program, layer, block));
     const uint32_t splits = block == 1 ? kSplits : 1;
     CO_TRY(co_await program.add(kernels::kAttention,
                                 {{"kHeads", double(shape.heads)},
                                  {"kKvHeads", double(shape.kv_heads)},
                                  {"kDim", double(shape.head_dim)},
-                                 {"kStride", double(stride)},
+                                 {"kStride", double(qkv_stride(layer))},
                                  {"kRing", double(cache.ring)},
                                  {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
-                                 {"kHalf", half},
+                                 {"kHalf", options_.kv_f16 ? 1.0 : 0.0},
                                  {"kSplits", double(splits)}},
                                 {a_.step, a_.qkv, cache.k, cache.v, a_.attended, a_.parts},
                                 {shape.heads, block, splits}));
@@ -313,7 +330,8 @@ Task<Status> GpuRunner::record_attention(GpuRecorder& program, uint32_t layer, u
             {{"kHeads", double(shape.heads)}, {"kDim", double(shape.head_dim)}, {"kSplits", double(splits)}},
             {a_.step, a_.parts, a_.attended}, {shape.heads, block, 1}));
     }
-    co_return co_await product(program, {.matrix = &w.attn_output, .x = a_.attended, .y = a_.o}, block);
+    co_return co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o},
+                               block);
 }
 
 Task<Status> GpuRunner::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block) {
@@ -417,20 +435,26 @@ Task<Status> GpuRunner::record_layer(GpuRecorder& program, uint32_t layer, uint3
         program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
 }
 
-Task<Status> GpuRunner::record_layers(GpuRecorder& program, uint32_t block) {
+Task<Status> GpuRunner::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
+    const auto layers = uint32_t(model_->config().layers.size());
     CO_TRY(co_await record_inputs(program, block));
-    for (uint32_t layer = 0; layer < model_->config().layers.size(); ++layer) {
-        CO_TRY(co_await record_layer(program, layer, block));
+    if (depth == Depth::all) {
+        for (uint32_t layer = 0; layer < layers; ++layer) CO_TRY(co_await record_layer(program, layer, block));
+        co_return Status{};
     }
-    co_return Status{};
+    // Of the last layer that owns K and V, only those.
+    const uint32_t last = layers - model_->config().shared_kv_layers - 1;
+    for (uint32_t layer = 0; layer < last; ++layer) CO_TRY(co_await record_layer(program, layer, block));
+    co_return co_await record_projections(program, last, block);
 }
 
-Task<Result<GpuRunner::Program>> GpuRunner::program_for(uint32_t block, Cancel cancel) {
-    if (const auto it = programs_.find(block); it != programs_.end()) co_return it->second;
+Task<Result<GpuRunner::Program>> GpuRunner::program_for(uint32_t block, Depth depth, Cancel cancel) {
+    const auto key = std::pair(block, depth);
+    if (const auto it = programs_.find(key); it != programs_.end()) co_return it->second;
     GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_layers(program, block));
+    CO_TRY(co_await record_layers(program, block, depth));
     const Program recorded{.id = CO_TRY(program.finish()), .dispatches = program.size()};
-    programs_.emplace(block, recorded);
+    programs_.emplace(key, recorded);
     co_return recorded;
 }
 
@@ -451,7 +475,7 @@ Task<Result<gpu::Id>> GpuRunner::head_program(uint32_t first_row, uint32_t rows,
 Task<Result<gpu::Id>> GpuRunner::greedy_program(Cancel cancel) {
     if (greedy_ != 0) co_return greedy_;
     GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_layers(program, 1));
+    CO_TRY(co_await record_layers(program, 1, Depth::all));
     const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
     CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = a_.xn, .y = a_.logits, .finish = finish}, 1));
     for (const double stage : {0.0, 1.0}) {
@@ -460,7 +484,7 @@ Task<Result<gpu::Id>> GpuRunner::greedy_program(Cancel cancel) {
             {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {stage == 0 ? kArgmaxParts : 1, 1, 1}));
     }
     greedy_ = CO_TRY(program.finish());
-    greedy_dispatches_ = program.size();
+    greedy_commands_ = program.labelled();
     co_return greedy_;
 }
 
@@ -492,10 +516,16 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     gpu::Device& device = resources_.device();
     std::vector<float> logits;
     const uint32_t largest = wanted == LogitsWanted::all ? kLogitRows : kMaxBlock;
+    // Where the last layers only read what earlier ones have stored, a prompt's tokens need not go through them: only
+    // the last one does, by itself.
+    const bool can_skip = model_->config().shared_kv_layers > 0 && wanted != LogitsWanted::all;
     for (size_t done = 0; done < tokens.size();) {
-        const auto count = uint32_t(std::min<size_t>(largest, tokens.size() - done));
+        const size_t left = tokens.size() - done;
+        const bool shallow = can_skip && (left > 1 || wanted == LogitsWanted::none);
+        const size_t now = shallow && wanted == LogitsWanted::last ? left - 1 : left;
+        const auto count = uint32_t(std::min<size_t>(largest, now));
         const uint32_t block = *std::ranges::find_if(kBlocks, [&](uint32_t size) { return size >= count; });
-        const auto program = co_await program_for(block, {});
+        const auto program = co_await program_for(block, shallow ? Depth::caches : Depth::all, {});
         if (!program) {
             truncate(start);
             co_return std::unexpected(program.error());
@@ -533,6 +563,31 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
         co_return std::unexpected(std::move(status).error());
     }
     co_return logits;
+}
+
+Task<Result<std::vector<GpuRunner::KernelTime>>> GpuRunner::profile_decode(Cancel cancel) {
+    constexpr uint32_t kRepeat = 20;
+    CO_TRY(co_await greedy_program(cancel));
+    gpu::Device& device = resources_.device();
+    write_step(position_, 1);
+    std::map<std::string, KernelTime> times;
+    for (const auto& [command, label] : greedy_commands_) {
+        KernelTime& time = times[label];
+        ++time.dispatches;
+        // One of each kind stands for all: they differ in their buffers only.
+        if (time.dispatches > 1) continue;
+        const gpu::Id program = CO_TRY(device.program({&command, 1}));
+        const auto nanoseconds = co_await device.time(program, kRepeat, cancel);
+        device.release(program);
+        if (!nanoseconds) co_return std::unexpected(nanoseconds.error());
+        time.ms = *nanoseconds / 1e6 / kRepeat;
+    }
+    std::vector<KernelTime> out;
+    for (auto& [label, time] : times) {
+        out.push_back({.label = label, .dispatches = time.dispatches, .ms = time.ms * time.dispatches});
+    }
+    std::ranges::sort(out, std::greater{}, &KernelTime::ms);
+    co_return out;
 }
 
 Task<Result<double>> GpuRunner::time_decode(uint32_t repeat, Cancel cancel) {

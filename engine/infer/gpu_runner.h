@@ -34,17 +34,27 @@ class GpuRunner final : public Runner {
 
     // GPU milliseconds of a decoded token, the mean of `repeat` steps from where we are.
     Task<Result<double>> time_decode(uint32_t repeat, Cancel cancel);
+    // GPU milliseconds of a decoded token by kernel and size, each measured by itself.
+    struct KernelTime {
+        std::string label;
+        uint32_t dispatches = 0;
+        double ms = 0;
+    };
+    Task<Result<std::vector<KernelTime>>> profile_decode(Cancel cancel);
     // Of a decoded token, once one was.
-    [[nodiscard]] size_t decode_dispatches() const { return greedy_dispatches_; }
+    [[nodiscard]] size_t decode_dispatches() const { return greedy_commands_.size(); }
     [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
 
   private:
     // Tokens that go through the layers together, at most.
-    static constexpr uint32_t kMaxBlock = 256;
-    static constexpr std::array<uint32_t, 3> kBlocks = {1, 16, kMaxBlock};
+    static constexpr uint32_t kMaxBlock = 512;
+    static constexpr std::array<uint32_t, 4> kBlocks = {1, 16, 128, kMaxBlock};
     static constexpr uint32_t kLogitRows = 16;
     static constexpr uint32_t kSplits = 8;  // of attention when there is one token
     static constexpr uint32_t kArgmaxParts = 64;
+
+    // How far tokens go: through all layers, or until everything later tokens will read is in the caches.
+    enum class Depth : uint8_t { all, caches };
 
     struct Program {
         gpu::Id id = 0;
@@ -64,10 +74,12 @@ class GpuRunner final : public Runner {
     Status allocate();
     Status allocate_caches();
     // Recorded when first wanted: pipelines take seconds on some drivers.
-    Task<Result<Program>> program_for(uint32_t block, Cancel cancel);
-    Task<Status> record_layers(GpuRecorder& program, uint32_t block);
+    Task<Result<Program>> program_for(uint32_t block, Depth depth, Cancel cancel);
+    Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
     Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
     Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
+    [[nodiscard]] uint64_t qkv_stride(uint32_t layer) const;
+    Task<Status> record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block);
@@ -108,10 +120,10 @@ class GpuRunner final : public Runner {
     std::vector<LayerCache> caches_;
     gpu::Binding rates_full_, rates_sliding_;
     std::vector<gpu::Binding> head_norms_;
-    std::map<uint32_t, Program> programs_;                            // by block size
+    std::map<std::pair<uint32_t, Depth>, Program> programs_;          // by block size and depth
     std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;  // by first row and rows
     gpu::Id greedy_ = 0;
-    size_t greedy_dispatches_ = 0;
+    std::vector<GpuRecorder::Labelled> greedy_commands_;
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position ever written since the last reset
 };

@@ -4,8 +4,8 @@
 
 namespace lapidary::infer {
 namespace {
-// Prompt tokens between two reports of progress.
-constexpr size_t kPromptStep = 128;
+// Prompt tokens between two reports of progress: a block of the GPU's.
+constexpr size_t kPromptStep = 512;
 }  // namespace
 
 void Session::reset() {

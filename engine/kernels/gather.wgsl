@@ -21,10 +21,14 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if (token >= step.tokens || c >= kChunks) { return; }
     let row = ids[token];
     if (row < kFirstRow || row >= kFirstRow + kWRows) { return; }
-    var values = chunk_values(row - kFirstRow, c);
-    let runs = chunk_runs(c) / 4u + token * (kCols / 4u);
-    for (var i = 0u; i < 4u; i++) {
-        y[runs.x + i] = values[i] * kScale;
-        y[runs.y + i] = values[i + 4u] * kScale;
-    }
+    let v = chunk_values(row - kFirstRow, c);
+    let at = chunk_runs(c) / 4u + token * (kCols / 4u);
+    y[at.x] = v.a0 * kScale;
+    y[at.x + 1u] = v.a1 * kScale;
+    y[at.x + 2u] = v.a2 * kScale;
+    y[at.x + 3u] = v.a3 * kScale;
+    y[at.y] = v.b0 * kScale;
+    y[at.y + 1u] = v.b1 * kScale;
+    y[at.y + 2u] = v.b2 * kScale;
+    y[at.y + 3u] = v.b3 * kScale;
 }

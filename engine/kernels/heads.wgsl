@@ -21,7 +21,6 @@ const kThreads = 64u;
 @group(0) @binding(3) var<storage, read_write> qkv: array<f32>;
 @group(0) @binding(4) var<storage, read_write> k_cache: array<u32>;
 @group(0) @binding(5) var<storage, read_write> v_cache: array<u32>;
-var<workgroup> partial: array<f32, kThreads>;
 
 // position · turns, without its whole part. A turn rate comes as t0 + t1 + t2, the first two with 12 significant bits:
 // their products with either 12-bit half of the position are exact, so nothing is lost at position 100,000.
@@ -52,13 +51,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
 
     var sum = 0.0;
     for (var i = t; i < kDim; i += kThreads) { sum += qkv[base + i] * qkv[base + i]; }
-    partial[t] = sum;
-    for (var half = kThreads / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if (t < half) { partial[t] += partial[t + half]; }
-    }
-    workgroupBarrier();
-    let scale = 1.0 / sqrt(partial[0] / f32(kDim) + kEps);
+    let total = sum_workgroup(sum, t, kThreads);
+    let scale = 1.0 / sqrt(total / f32(kDim) + kEps);
 
     let position = step.position + token;
     let pairs = kDim / 2u;

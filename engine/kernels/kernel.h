@@ -18,6 +18,7 @@ struct Kernel {
     std::array<gpu::Access, 6> access;
     size_t bindings;
     bool reads_weights;  // its source is preceded by that of a weight format
+    bool reduces;        // and by that of a reduction
 
     [[nodiscard]] std::span<const gpu::Access> accesses() const { return {access.data(), bindings}; }
 };
@@ -34,7 +35,10 @@ extern const Kernel kRoute;           // step, logits, scales, ids, shares
 extern const Kernel kCombine;         // step, shares, x, y
 extern const Kernel kArgmax;          // step, logits, best, ids, history
 
-// The complete WGSL: the common part, the format's if the kernel reads weights, the kernel's own.
-std::string shader(const Kernel& kernel, Format format);
+// How threads add up what they have: through workgroup memory, or by shuffling within subgroups of at least 32.
+enum class Reduction : uint8_t { shared, subgroup };
+
+// The complete WGSL: the common part, the reduction, the format's if the kernel reads weights, the kernel's own.
+std::string shader(const Kernel& kernel, Format format, Reduction reduction);
 
 }  // namespace lapidary::kernels

@@ -1,8 +1,8 @@
 // matmul — the same as matvec for many tokens at once: y[t, r] = finish(Σ_i W[r, i] · x[t, i])
 //
-// A workgroup computes a tile of 64 rows × 64 tokens; each of its 256 threads 4 × 4 of them. A step takes one chunk of
-// 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
-// grid: (outputs / kOutputs, tokens / 64). finish as in matvec: with 1, half of the tile's rows are gate's and half up's.
+// A workgroup computes a tile of 64 rows × 64 tokens; thread (tx, ty) the rows tx + 16 i and the tokens ty + 16 j. A step
+// takes one chunk of 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
+// grid: (outputs / kOutputs, tokens / 64). finish as in matvec: with 1, the tile's first 32 rows are gate's, the others up's.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
@@ -19,15 +19,36 @@ override kOutputs: u32 = select(64u, 32u, kFinish == 1u);  // a tile's
 @group(0) @binding(2) var<storage, read> x: array<vec4f>;
 @group(0) @binding(3) var<storage, read> aux: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
-// [k, row] and [k, token]. Scalars: writing one component of a shared vec4 may touch the others.
-var<workgroup> tile_w: array<f32, 32 * 64>;
-var<workgroup> tile_x: array<f32, 32 * 64>;
+// [row or token, 8 vec4 of k]. The place of a vec4 in its row is k ^ (row % 8): neighbouring threads then read from
+// different banks. 16 KiB together, which every device has.
+var<workgroup> tile_w: array<vec4f, 64 * 8>;
+var<workgroup> tile_x: array<vec4f, 64 * 8>;
 
-// Row r (0 … 63) of the tile that begins with output `first`. Threads own four neighbours: two outputs of gate and the
-// same two of up, or four outputs.
+// Row r (0 … 63) of the tile that begins with output `first`; beyond the end the last one is repeated.
 fn w_row(first: u32, r: u32) -> u32 {
-    if (kFinish == 1u) { return min(first + (r / 4u) * 2u + r % 2u, kOut - 1u) + ((r % 4u) / 2u) * kOut; }
+    if (kFinish == 1u) { return min(first + r % 32u, kOut - 1u) + (r / 32u) * kOut; }
     return min(first + r, kOut - 1u);
+}
+
+fn finish(token: u32, row: u32, a: f32, b: f32) {
+    if (row >= kOut || token >= step.tokens) { return; }
+    var v = a;
+    if (kFinish == 1u) { v = gelu(a) * b; }
+    if (kFinish == 2u) { v = gelu(a) * bitcast<f32>(aux[token * kAuxStride + kAuxOffset + row]); }
+    if (kFinish == 3u) { v = softcap(a, kCap); }
+    y[token * kYStride + kYOffset + row] = v;
+}
+
+fn finish_token(token: u32, first: u32, tx: u32, sum: vec4f) {
+    if (kFinish == 1u) {
+        finish(token, first + tx, sum.x, sum.z);
+        finish(token, first + tx + 16u, sum.y, sum.w);
+        return;
+    }
+    finish(token, first + tx, sum.x, 0.0);
+    finish(token, first + tx + 16u, sum.y, 0.0);
+    finish(token, first + tx + 32u, sum.z, 0.0);
+    finish(token, first + tx + 48u, sum.w, 0.0);
 }
 
 @compute @workgroup_size(256)
@@ -37,58 +58,54 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (token0 >= step.tokens) { return; }
     // Quarters of the workgroup fill the tiles: two threads a row of W, two a token; each brings half a chunk.
     let lane = t % 64u;
-    let part = (t / 64u) % 2u;
+    let second = (t / 64u) % 2u == 1u;
     let row = w_row(first, lane);
     let x_base = min(token0 + lane, step.tokens - 1u) * (kCols / 4u);
-    let tx = (t % 16u) * 4u;
-    let ty = (t / 16u) * 4u;
-    var sum: array<vec4f, 4>;  // [token][row]
+    let place = lane * 8u;
+    let k0 = select(0u, 4u, second);
+    let swap = lane % 8u;
+    let tx = t % 16u;
+    let ty = t / 16u;
+    var s0 = vec4f();  // rows of one token each
+    var s1 = vec4f();
+    var s2 = vec4f();
+    var s3 = vec4f();
     for (var c = 0u; c < kChunks; c++) {
         if (t < 128u) {
-            var values = chunk_values(row, c);
-            for (var i = 0u; i < 4u; i++) {
-                let v = values[part * 4u + i];
-                let k = (part * 16u + i * 4u) * 64u + lane;
-                tile_w[k] = v.x;
-                tile_w[k + 64u] = v.y;
-                tile_w[k + 128u] = v.z;
-                tile_w[k + 192u] = v.w;
-            }
+            let v = chunk_values(row, c);
+            tile_w[place + (k0 ^ swap)] = select(v.a0, v.b0, second);
+            tile_w[place + ((k0 + 1u) ^ swap)] = select(v.a1, v.b1, second);
+            tile_w[place + ((k0 + 2u) ^ swap)] = select(v.a2, v.b2, second);
+            tile_w[place + ((k0 + 3u) ^ swap)] = select(v.a3, v.b3, second);
         } else {
-            let at = chunk_runs(c)[part] / 4u + x_base;
-            for (var i = 0u; i < 4u; i++) {
-                let v = x[at + i];
-                let k = (part * 16u + i * 4u) * 64u + lane;
-                tile_x[k] = v.x;
-                tile_x[k + 64u] = v.y;
-                tile_x[k + 128u] = v.z;
-                tile_x[k + 192u] = v.w;
-            }
+            let runs = chunk_runs(c);
+            let at = select(runs.x, runs.y, second) / 4u + x_base;
+            tile_x[place + (k0 ^ swap)] = x[at];
+            tile_x[place + ((k0 + 1u) ^ swap)] = x[at + 1u];
+            tile_x[place + ((k0 + 2u) ^ swap)] = x[at + 2u];
+            tile_x[place + ((k0 + 3u) ^ swap)] = x[at + 3u];
         }
         workgroupBarrier();
-        for (var k = 0u; k < 32u * 64u; k += 64u) {
-            let i = k + tx;
-            let j = k + ty;
-            let a = vec4f(tile_w[i], tile_w[i + 1u], tile_w[i + 2u], tile_w[i + 3u]);
-            sum[0] += a * tile_x[j];
-            sum[1] += a * tile_x[j + 1u];
-            sum[2] += a * tile_x[j + 2u];
-            sum[3] += a * tile_x[j + 3u];
+        for (var k = 0u; k < 8u; k++) {
+            let i = tx * 8u + (k ^ (tx % 8u));
+            let j = ty * 8u + (k ^ (ty % 8u));
+            let a0 = tile_w[i];
+            let a1 = tile_w[i + 128u];
+            let a2 = tile_w[i + 256u];
+            let a3 = tile_w[i + 384u];
+            let b0 = tile_x[j];
+            s0 += vec4f(dot(a0, b0), dot(a1, b0), dot(a2, b0), dot(a3, b0));
+            let b1 = tile_x[j + 128u];
+            s1 += vec4f(dot(a0, b1), dot(a1, b1), dot(a2, b1), dot(a3, b1));
+            let b2 = tile_x[j + 256u];
+            s2 += vec4f(dot(a0, b2), dot(a1, b2), dot(a2, b2), dot(a3, b2));
+            let b3 = tile_x[j + 384u];
+            s3 += vec4f(dot(a0, b3), dot(a1, b3), dot(a2, b3), dot(a3, b3));
         }
         workgroupBarrier();
     }
-    let width = kOutputs / 16u;  // outputs a thread owns
-    for (var j = 0u; j < 4u; j++) {
-        let token = token0 + ty + j;
-        if (token >= step.tokens) { return; }
-        for (var i = 0u; i < width; i++) {
-            let out = first + (t % 16u) * width + i;
-            if (out >= kOut) { break; }
-            var v = sum[j][i];
-            if (kFinish == 1u) { v = gelu(v) * sum[j][i + 2u]; }
-            if (kFinish == 2u) { v = gelu(v) * bitcast<f32>(aux[token * kAuxStride + kAuxOffset + out]); }
-            if (kFinish == 3u) { v = softcap(v, kCap); }
-            y[token * kYStride + kYOffset + out] = v;
-        }
-    }
+    finish_token(token0 + ty, first, tx, s0);
+    finish_token(token0 + ty + 16u, first, tx, s1);
+    finish_token(token0 + ty + 32u, first, tx, s2);
+    finish_token(token0 + ty + 48u, first, tx, s3);
 }

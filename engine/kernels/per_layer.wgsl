@@ -10,7 +10,6 @@ const kThreads = 64u;
 @group(0) @binding(2) var<storage, read> tokens: array<f32>;
 @group(0) @binding(3) var<storage, read> w: array<f32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
-var<workgroup> partial: array<f32, kThreads>;
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) grid: vec3u,
@@ -22,13 +21,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) grid: vec3
         let v = kScale * context[base + i];
         sum += v * v;
     }
-    partial[t] = sum;
-    for (var half = kThreads / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if (t < half) { partial[t] += partial[t + half]; }
-    }
-    workgroupBarrier();
-    let scale = kScale / sqrt(partial[0] / f32(kP) + kEps);
+    let total = sum_workgroup(sum, t, kThreads);
+    let scale = kScale / sqrt(total / f32(kP) + kEps);
     for (var i = t; i < kP; i += kThreads) {
         y[base + i] = (context[base + i] * scale * w[i] + tokens[base + i]) * 0.7071067811865476;
     }

@@ -16,18 +16,8 @@ const kThreads = 256u;
 @group(0) @binding(3) var<storage, read> w: array<f32>;  // w (kAdd), w1, w2 (kAdd 2), w_next (kNext): [n] each; scale
 @group(0) @binding(4) var<storage, read_write> h: array<f32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
-var<workgroup> partial: array<f32, kThreads>;
 
-fn total(value: f32, t: u32) -> f32 {
-    workgroupBarrier();
-    partial[t] = value;
-    for (var half = kThreads / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if (t < half) { partial[t] += partial[t + half]; }
-    }
-    workgroupBarrier();
-    return partial[0];
-}
+fn total(value: f32, t: u32) -> f32 { return sum_workgroup(value, t, kThreads); }
 
 override kBefore: u32 = select(select(0u, 1u, kAdd == 1u), 3u, kAdd == 2u);  // arrays before w_next
 

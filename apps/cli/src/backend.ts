@@ -7,6 +7,10 @@ export function backendOption(): Option {
     return new Option('--backend <name>', 'where to compute').choices(['cpu', 'gpu']).default('cpu');
 }
 
+export function kvOption(): Option {
+    return new Option('--kv <type>', 'how the GPU keeps keys and values').choices(['f16', 'f32']).default('f16');
+}
+
 export function chooseBackend(name: string): Backend {
     return name === 'gpu' ? 'gpu' : 'cpu';
 }

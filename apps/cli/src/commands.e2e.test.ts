@@ -5,28 +5,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { floats, relativeError } from './testing/floats.js';
 import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
 import { readTensor } from './testing/safetensors.js';
 
 const fixtures = path.join(root, 'tests', 'data', 'fixtures');
 const builtin = path.join(root, 'models', 'storyteller-q4_k_m.gguf');
 const engine = needsEngine();
-
-/** |a − b| / |b| */
-function relativeError(actual: Float32Array, expected: Float32Array): number {
-    let difference = 0;
-    let size = 0;
-    for (let i = 0; i < expected.length; i++) {
-        const wanted = expected[i] ?? NaN;
-        difference += ((actual[i] ?? NaN) - wanted) ** 2;
-        size += wanted ** 2;
-    }
-    return Math.sqrt(difference / size);
-}
-
-function floats(bytes: Buffer): Float32Array {
-    return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
-}
 
 /** How far the logits of a model are from those expected of a fixture. */
 async function logitsError(model: string, fixture: string, folder: string): Promise<number> {
@@ -39,9 +24,7 @@ async function logitsError(model: string, fixture: string, folder: string): Prom
     assert.equal(stderr, '');
     assert.equal(status, 0);
     const actual = floats(await fs.readFile(out));
-    const wanted = await readTensor(expected, 'logits');
-    assert.equal(actual.length, wanted.length);
-    return relativeError(actual, wanted);
+    return relativeError(actual, await readTensor(expected, 'logits'));
 }
 
 for (const name of ['tiny-e2b-q4km', 'tiny-e2b-q4_0', 'tiny-31b-q4km', 'tiny-moe-q4km']) {

@@ -9,13 +9,14 @@ fn pair(word: u32) -> vec2f {
     return bitcast<vec2f>(vec2u(word << 16u, word & 0xFFFF0000u));
 }
 
-fn chunk_values(row: u32, c: u32) -> array<vec4f, 8> {
+fn chunk_values(row: u32, c: u32) -> Chunk {
     let base = (row * kChunks + c) * kBlockVecs;
-    var out: array<vec4f, 8>;
-    for (var i = 0u; i < 4u; i++) {
-        let v = w[base + i];
-        out[2u * i] = vec4f(pair(v.x), pair(v.y));
-        out[2u * i + 1u] = vec4f(pair(v.z), pair(v.w));
-    }
-    return out;
+    let p = w[base];
+    let q = w[base + 1u];
+    let r = w[base + 2u];
+    let s = w[base + 3u];
+    return Chunk(vec4f(pair(p.x), pair(p.y)), vec4f(pair(p.z), pair(p.w)),
+                 vec4f(pair(q.x), pair(q.y)), vec4f(pair(q.z), pair(q.w)),
+                 vec4f(pair(r.x), pair(r.y)), vec4f(pair(r.z), pair(r.w)),
+                 vec4f(pair(s.x), pair(s.y)), vec4f(pair(s.z), pair(s.w)));
 }

@@ -5,11 +5,9 @@ fn chunk_runs(c: u32) -> vec2u {
     return vec2u(c * 32u, c * 32u + 16u);
 }
 
-fn chunk_values(row: u32, c: u32) -> array<vec4f, 8> {
+fn chunk_values(row: u32, c: u32) -> Chunk {
     let base = (row * kChunks + c) * kBlockVecs;
-    var out: array<vec4f, 8>;
-    for (var i = 0u; i < 8u; i++) {
-        out[i] = bitcast<vec4f>(w[base + i]);
-    }
-    return out;
+    return Chunk(bitcast<vec4f>(w[base]), bitcast<vec4f>(w[base + 1u]), bitcast<vec4f>(w[base + 2u]),
+                 bitcast<vec4f>(w[base + 3u]), bitcast<vec4f>(w[base + 4u]), bitcast<vec4f>(w[base + 5u]),
+                 bitcast<vec4f>(w[base + 6u]), bitcast<vec4f>(w[base + 7u]));
 }

@@ -6,19 +6,12 @@ fn chunk_runs(c: u32) -> vec2u {
     return vec2u(c * 32u, c * 32u + 16u);
 }
 
-fn signed_bytes(word: u32) -> vec4f {
-    return vec4f(vec4i(vec4u(word << 24u, word << 16u, word << 8u, word)) >> vec4u(24u));
-}
-
-fn chunk_values(row: u32, c: u32) -> array<vec4f, 8> {
+fn chunk_values(row: u32, c: u32) -> Chunk {
     let base = (row * kChunks + c) * kBlockVecs;
     let a = w[base];
     let b = w[base + 1u];
     let s = bitcast<vec4f>(w[base + 2u]);
-    var out: array<vec4f, 8>;
-    for (var i = 0u; i < 4u; i++) {
-        out[i] = s.x * signed_bytes(a[i]) + s.y;
-        out[i + 4u] = s.z * signed_bytes(b[i]) + s.w;
-    }
-    return out;
+    return Chunk(s.x * signed_bytes(a.x) + s.y, s.x * signed_bytes(a.y) + s.y, s.x * signed_bytes(a.z) + s.y,
+                 s.x * signed_bytes(a.w) + s.y, s.z * signed_bytes(b.x) + s.w, s.z * signed_bytes(b.y) + s.w,
+                 s.z * signed_bytes(b.z) + s.w, s.z * signed_bytes(b.w) + s.w);
 }

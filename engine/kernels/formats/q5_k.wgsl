@@ -9,39 +9,32 @@ fn chunk_runs(c: u32) -> vec2u {
     return vec2u(first, first + 32u);
 }
 
-fn scale_byte(head: vec4u, i: u32) -> u32 {
-    return (head[1u + i / 4u] >> (8u * (i % 4u))) & 255u;
-}
-
+// (scale, min) of sub-block j, both 0..63: six bits each, in three words.
 fn scale_min(head: vec4u, j: u32) -> vec2f {
-    if (j < 4u) {
-        return vec2f(f32(scale_byte(head, j) & 63u), f32(scale_byte(head, j + 4u) & 63u));
-    }
-    let low = scale_byte(head, j + 4u);
-    return vec2f(f32((low & 15u) | ((scale_byte(head, j - 4u) >> 6u) << 4u)),
-                 f32((low >> 4u) | ((scale_byte(head, j) >> 6u) << 4u)));
+    let shift = vec3u(8u * (j & 3u));
+    let b = (head.yzw >> shift) & vec3u(255u);
+    if (j < 4u) { return vec2f(b.xy & vec2u(63u)); }
+    return vec2f(vec2u(b.z & 15u, b.z >> 4u) | ((b.xy >> vec2u(6u)) << vec2u(4u)));
 }
 
-fn bytes_of(word: u32) -> vec4u {
-    return vec4u(word, word >> 8u, word >> 16u, word >> 24u) & vec4u(255u);
+// Nibbles with their fifth bits.
+fn fives(word: u32, high: u32, shift: u32, bit: u32) -> vec4f {
+    let low = (bytes_of(word) >> vec4u(shift)) & vec4u(15u);
+    return small(low | (((bytes_of(high) >> vec4u(bit)) & vec4u(1u)) << vec4u(4u)));
 }
 
-fn chunk_values(row: u32, c: u32) -> array<vec4f, 8> {
+fn chunk_values(row: u32, c: u32) -> Chunk {
     let base = (row * kChunks / 8u + c / 8u) * kBlockVecs;
     let head = w[base];
     let v = c % 8u;
-    let fifth = w[base + 1u + v % 2u];
+    let h = w[base + 1u + v % 2u];
     let q = w[base + 3u + v];
     let d = unpack2x16float(head.x);
     let j = (v / 2u) * 2u;
-    let even = scale_min(head, j) * d;
-    let odd = scale_min(head, j + 1u) * d;
-    var out: array<vec4f, 8>;
-    for (var i = 0u; i < 4u; i++) {
-        let low = bytes_of(q[i]);
-        let high = bytes_of(fifth[i]);
-        out[i] = even.x * vec4f((low & vec4u(15u)) | (((high >> vec4u(j)) & vec4u(1u)) << vec4u(4u))) - even.y;
-        out[i + 4u] = odd.x * vec4f((low >> vec4u(4u)) | (((high >> vec4u(j + 1u)) & vec4u(1u)) << vec4u(4u))) - odd.y;
-    }
-    return out;
+    let e = scale_min(head, j) * d;
+    let o = scale_min(head, j + 1u) * d;
+    return Chunk(e.x * fives(q.x, h.x, 0u, j) - e.y, e.x * fives(q.y, h.y, 0u, j) - e.y,
+                 e.x * fives(q.z, h.z, 0u, j) - e.y, e.x * fives(q.w, h.w, 0u, j) - e.y,
+                 o.x * fives(q.x, h.x, 4u, j + 1u) - o.y, o.x * fives(q.y, h.y, 4u, j + 1u) - o.y,
+                 o.x * fives(q.z, h.z, 4u, j + 1u) - o.y, o.x * fives(q.w, h.w, 4u, j + 1u) - o.y);
 }

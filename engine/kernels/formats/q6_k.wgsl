@@ -11,37 +11,33 @@ fn chunk_runs(c: u32) -> vec2u {
     return vec2u(first, first + 64u);
 }
 
-fn bytes_of(word: u32) -> vec4u {
-    return vec4u(word, word >> 8u, word >> 16u, word >> 24u) & vec4u(255u);
+fn signed_byte(word: u32, i: u32) -> f32 {
+    return f32(i32(word << (24u - 8u * i)) >> 24u);
 }
 
-fn scale_of(scales: vec4u, i: u32) -> f32 {
-    return f32(i32(scales[i / 4u] << (24u - 8u * (i % 4u))) >> 24u);
+// Nibbles with their two high bits, less 32.
+fn sixes(word: u32, high: u32, shift: u32, bits: u32) -> vec4f {
+    let low = (bytes_of(word) >> vec4u(shift)) & vec4u(15u);
+    return small(low | (((bytes_of(high) >> vec4u(bits)) & vec4u(3u)) << vec4u(4u))) - 32.0;
 }
 
-fn chunk_values(row: u32, c: u32) -> array<vec4f, 8> {
+fn chunk_values(row: u32, c: u32) -> Chunk {
     // Blocks are numbered through the whole tensor: a row need not fill a group.
     let block = row * kChunks / 8u + c / 8u;
     let group = (block / 4u) * kGroupVecs;
     let base = group + (block % 4u) * kBlockVecs;
     let v = c % 8u;
-    let half = v / 4u;
+    let second = v > 3u;  // half of the block
     let s = v % 4u;
-    let ql = w[base + v];
-    let qh = w[base + 8u + half * 2u + s % 2u];
+    let q = w[base + v];
+    let h = w[base + 8u + (v / 4u) * 2u + s % 2u];
     let scales = w[base + 12u];
-    let d = bitcast<f32>(w[group + 52u][block % 4u]);
-    let scale_low = d * scale_of(scales, 8u * half + s);
-    let scale_high = d * scale_of(scales, 8u * half + 4u + s);
-    let shift = 2u * (s / 2u);
-    var out: array<vec4f, 8>;
-    for (var i = 0u; i < 4u; i++) {
-        let low = bytes_of(ql[i]);
-        let high = bytes_of(qh[i]);
-        let a = (low & vec4u(15u)) | (((high >> vec4u(shift)) & vec4u(3u)) << vec4u(4u));
-        let b = (low >> vec4u(4u)) | (((high >> vec4u(shift + 4u)) & vec4u(3u)) << vec4u(4u));
-        out[i] = scale_low * (vec4f(a) - 32.0);
-        out[i + 4u] = scale_high * (vec4f(b) - 32.0);
-    }
-    return out;
+    let d = bitcast<f32>(pick(w[group + 52u], block % 4u));
+    let l = d * signed_byte(select(scales.x, scales.z, second), s);
+    let u = d * signed_byte(select(scales.y, scales.w, second), s);
+    let bits = 2u * (s / 2u);
+    return Chunk(l * sixes(q.x, h.x, 0u, bits), l * sixes(q.y, h.y, 0u, bits),
+                 l * sixes(q.z, h.z, 0u, bits), l * sixes(q.w, h.w, 0u, bits),
+                 u * sixes(q.x, h.x, 4u, bits + 4u), u * sixes(q.y, h.y, 4u, bits + 4u),
+                 u * sixes(q.z, h.z, 4u, bits + 4u), u * sixes(q.w, h.w, 4u, bits + 4u));
 }

@@ -107,7 +107,7 @@ export class Session {
 
     /** Speed: prompt tokens read and tokens written a second, and what a written one costs. */
     async bench(
-        request: { prompt?: number; decode?: number; depth?: number; runs?: number },
+        request: { prompt?: number; decode?: number; depth?: number; runs?: number; profile?: boolean },
         options: WorkOptions = {},
     ): Promise<JsonObject> {
         const args = { session: this.handle, ...request };

@@ -1,7 +1,7 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
 import type { JsonObject } from 'lapidary';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -15,6 +15,7 @@ interface Flags {
     runs: number;
     backend: string;
     kv: 'f16' | 'f32';
+    profile?: boolean;
     json?: boolean;
 }
 
@@ -29,8 +30,9 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .option('-n, --number <n>', 'tokens to write', count, 128)
         .option('--depth <n>', 'tokens already in the context', parseInteger({ min: 0, max: 2 ** 20 }), 0)
         .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
-        .option('--kv <type>', 'how the GPU keeps keys and values: f16 or f32', 'f16')
         .addOption(backendOption())
+        .addOption(kvOption())
+        .option('--profile', 'also the GPU time of each kernel')
         .option('--json', 'as JSON')
         .addHelpText('after', '\nExample:\n  lapidary bench model.gguf --backend gpu -p 512 -n 128 --depth 4096')
         .action(async (argument: string, flags: Flags) => {
@@ -45,7 +47,13 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                 const progress = new ProgressLine('measuring', 'steps');
                 const measured = await session
                     .bench(
-                        { prompt: flags.prompt, decode: flags.number, depth: flags.depth, runs: flags.runs },
+                        {
+                            prompt: flags.prompt,
+                            decode: flags.number,
+                            depth: flags.depth,
+                            runs: flags.runs,
+                            profile: flags.profile === true,
+                        },
                         { onProgress: progress.update, signal },
                     )
                     .finally(() => progress.clear());

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { LapidaryError } from 'lapidary';
 import { FileSink } from 'lapidary/node';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readBinaryFile } from '../input.js';
 import { withSink, type Interrupts } from '../interrupt.js';
@@ -15,6 +15,7 @@ interface Flags {
     tokensFile?: string;
     out: string;
     backend: string;
+    kv: 'f16' | 'f32';
 }
 
 export function addLogits(program: Command, interrupts: Interrupts): void {
@@ -26,6 +27,7 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .option('--tokens-file <file>', 'a file of token ids as little-endian int32')
         .requiredOption('--out <file>', 'where to write')
         .addOption(backendOption())
+        .addOption(kvOption())
         .addHelpText('after', '\nExample:\n  lapidary logits builtin --tokens 2,10979,3501 --out logits.f32')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
@@ -35,7 +37,7 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
                     await loadWeights(model, backend, signal);
-                    const session = await model.createSession({ context: tokens.length, signal });
+                    const session = await model.createSession({ context: tokens.length, backend, kv: flags.kv, signal });
                     const progress = new ProgressLine('computing', 'tokens');
                     try {
                         await session.logits(tokens, sink, { onProgress: progress.update, signal });

@@ -1,0 +1,20 @@
+// Sums over threads through workgroup memory: works everywhere. reduce_subgroup.wgsl has the same two functions.
+var<workgroup> lane_sums: array<vec4f, 256>;
+
+// The sum over each group of `lanes` neighbouring threads (a power of two), in every group's first thread.
+fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
+    workgroupBarrier();
+    lane_sums[t] = value;
+    for (var half = lanes / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t % lanes < half) { lane_sums[t] += lane_sums[t + half]; }
+    }
+    workgroupBarrier();
+    return lane_sums[t];
+}
+
+// The sum over the workgroup, in every thread.
+fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
+    _ = sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads);
+    return lane_sums[0].x;
+}

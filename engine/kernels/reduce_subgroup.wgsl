@@ -1,0 +1,32 @@
+// Sums over threads by shuffling within subgroups of at least 32: a fraction of the barriers of reduce_shared.wgsl.
+// Assumes that neighbouring threads are neighbours in their subgroup, as they are wherever this is chosen.
+var<workgroup> warp_sums: array<vec4f, 8>;
+
+fn shuffled(value: vec4f, lanes: u32) -> vec4f {
+    var v = value;
+    if (lanes > 1u) { v += subgroupShuffleXor(v, 1u); }
+    if (lanes > 2u) { v += subgroupShuffleXor(v, 2u); }
+    if (lanes > 4u) { v += subgroupShuffleXor(v, 4u); }
+    if (lanes > 8u) { v += subgroupShuffleXor(v, 8u); }
+    if (lanes > 16u) { v += subgroupShuffleXor(v, 16u); }
+    return v;
+}
+
+// The sum over each group of `lanes` neighbouring threads (a power of two), in every group's first thread.
+fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
+    var v = shuffled(value, lanes);
+    if (lanes > 32u) {
+        workgroupBarrier();
+        if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
+        workgroupBarrier();
+        let first = t / lanes * (lanes / 32u);
+        v = warp_sums[first];
+        for (var i = 1u; i < lanes / 32u; i++) { v += warp_sums[first + i]; }
+    }
+    return v;
+}
+
+// The sum over the workgroup, in every thread.
+fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
+    return sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
+}
