@@ -1,0 +1,504 @@
+#include "infer/gpu_forward.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/memory.h"
+#include "reference/ops.h"
+
+namespace lapidary::infer {
+namespace {
+
+using kernels::Format;
+
+uint32_t ceil_div(uint64_t a, uint64_t b) {
+    return uint32_t((a + b - 1) / b);
+}
+
+// How matvec divides its work. Small matrices get few rows a group and many lanes a row: an H200 wants some 50,000
+// threads before its memory is busy (docs/performance.md).
+struct Division {
+    uint32_t lanes;
+    uint32_t rows;
+};
+constexpr uint32_t kMatvecThreads = 128;
+
+Division divide(uint64_t w_rows, uint64_t cols, bool pairs) {
+    constexpr uint64_t kEnoughThreads = 50'000;
+    const uint64_t chunks = cols / 32;
+    Division out{.lanes = 1, .rows = 4};
+    // At least three chunks a lane where there are that many: fewer, and adding up the lanes costs more than it saves.
+    while (out.lanes < 64 && 2 * out.lanes <= chunks && (chunks < 12 || 6 * out.lanes <= chunks)) out.lanes *= 2;
+    const uint32_t fewest = pairs ? 2 : 1;
+    while (out.rows > fewest && w_rows / out.rows * out.lanes < kEnoughThreads) out.rows /= 2;
+    return out;
+}
+
+// Turns a position, in three parts: the first two have 12 significant bits (heads.wgsl says why).
+void append_rate(double radians, std::vector<float>& out) {
+    const auto coarse = [](double value) {
+        if (value == 0) return 0.0;
+        int exponent = 0;
+        const double mantissa = std::frexp(value, &exponent);
+        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
+    };
+    const double turns = radians / (2 * 3.14159265358979323846);
+    const double first = coarse(turns);
+    const double second = coarse(turns - first);
+    out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
+}
+
+std::vector<float> rates_of(const std::vector<double>& frequencies) {
+    std::vector<float> out;
+    // Frequencies that stand for "never turns" are below what a float can hold: zero.
+    for (const double f : frequencies) append_rate(f < 1e-20 ? 0.0 : f, out);
+    return out;
+}
+
+std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
+    std::vector<float> out;
+    for (const auto& part : parts) out.insert(out.end(), part.begin(), part.end());
+    return out;
+}
+
+}  // namespace
+
+GpuForward::GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options)
+    : model_(std::move(model)), options_(options), resources_(model_->device()) {}
+
+Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<GpuModel> model, GpuOptions options,
+                                                             Cancel cancel) {
+    // Rows of activations are bound by themselves, and a binding must begin at a multiple of 256 bytes.
+    if (model->config().width % 64 != 0) {
+        co_return fail(Code::unsupported, "the GPU backend wants a width of a multiple of 64, not {}",
+                       model->config().width);
+    }
+    for (const model::LayerConfig& layer : model->config().layers) {
+        if (layer.head_dim > 512 || layer.head_dim % 4 != 0) {
+            co_return fail(Code::unsupported, "the GPU backend wants heads of up to 512 elements, not {}",
+                           layer.head_dim);
+        }
+    }
+    std::unique_ptr<GpuForward> forward(new GpuForward(std::move(model), options));
+    CO_TRY(forward->allocate());
+    CO_TRY(forward->allocate_caches());
+    CO_TRY(co_await forward->layers_program(1, Depth::all, cancel));
+    CO_TRY(co_await forward->resources_.device().sync(cancel));
+    co_return forward;
+}
+
+Status GpuForward::allocate() {
+    const model::Config& config = model_->config();
+    uint64_t qkv = 0;
+    uint64_t attended = 0;
+    uint64_t ffn = 0;
+    uint64_t parts = 0;
+    for (const model::LayerConfig& layer : config.layers) {
+        qkv = std::max<uint64_t>(qkv, layer.q_width() + 2 * layer.kv_width());
+        attended = std::max<uint64_t>(attended, layer.q_width());
+        ffn = std::max<uint64_t>(ffn, layer.ffn);
+        parts = std::max<uint64_t>(parts, uint64_t(layer.heads) * kSplits * (layer.head_dim + 2));
+    }
+    const uint64_t d = config.width;
+    const uint64_t all_p = uint64_t(config.per_layer_width) * config.layers.size();
+    const model::ExpertConfig& moe = config.experts;
+    const auto rows = [&](uint64_t width) { return width * kMaxBlock * sizeof(float); };
+    a_.step = TRY(resources_.buffer(16, "step"));
+    a_.ids = TRY(resources_.buffer(rows(1), "ids"));
+    a_.h = TRY(resources_.buffer(rows(d), "h"));
+    a_.xn = TRY(resources_.buffer(rows(d), "xn"));
+    a_.qkv = TRY(resources_.buffer(rows(qkv), "qkv"));
+    a_.attended = TRY(resources_.buffer(rows(attended), "attended"));
+    a_.parts = TRY(resources_.buffer(parts * sizeof(float), "attention parts"));
+    a_.o = TRY(resources_.buffer(rows(d), "o"));
+    a_.ff = TRY(resources_.buffer(rows(ffn), "ff"));
+    a_.context = TRY(resources_.buffer(rows(all_p), "per-layer context"));
+    a_.token_inputs = TRY(resources_.buffer(rows(all_p), "per-layer token inputs"));
+    a_.inputs = TRY(resources_.buffer(rows(all_p), "per-layer inputs"));
+    a_.gate = TRY(resources_.buffer(rows(config.per_layer_width), "per-layer gate"));
+    if (moe.count > 0) {
+        a_.router_in = TRY(resources_.buffer(rows(d), "router input"));
+        a_.router_logits = TRY(resources_.buffer(rows(moe.count), "router logits"));
+        a_.expert_ids = TRY(resources_.buffer(rows(moe.used), "experts chosen"));
+        a_.shares = TRY(resources_.buffer(rows(moe.used), "experts' shares"));
+        a_.expert_ff = TRY(resources_.buffer(rows(uint64_t(moe.used) * moe.ffn), "experts' ff"));
+        a_.expert_out = TRY(resources_.buffer(rows(uint64_t(moe.used) * d), "experts' output"));
+        a_.experts = TRY(resources_.buffer(rows(d), "experts"));
+    }
+    a_.logits = TRY(resources_.buffer(uint64_t(config.vocabulary) * kLogitRows * sizeof(float), "logits"));
+    a_.best = TRY(resources_.buffer(kArgmaxParts * 8, "argmax"));
+    a_.history = TRY(resources_.buffer(uint64_t(options_.context + 1) * 4, "history"));
+    a_.spare = TRY(resources_.buffer(1024, "spare"));
+
+    std::vector<float> divisors = model_->vector(model_->table().rope_freqs);
+    for (const model::LayerConfig& layer : config.layers) {
+        if (layer.sliding && rates_sliding_.buffer == 0) {
+            rates_sliding_ = TRY(resources_.floats(
+                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_sliding, {})), "rope sliding"));
+        }
+        if (!layer.sliding && rates_full_.buffer == 0) {
+            if (divisors.empty()) {
+                divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
+            }
+            rates_full_ = TRY(resources_.floats(
+                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)), "rope full"));
+        }
+    }
+    return {};
+}
+
+Status GpuForward::allocate_caches() {
+    const model::Config& config = model_->config();
+    const uint64_t element = options_.kv_f16 ? 2 : 4;
+    for (uint32_t i = 0; i < config.layers.size(); ++i) {
+        const model::LayerConfig& layer = config.layers[i];
+        LayerCache cache;
+        if (config.owns_kv(i)) {
+            // A sliding layer keeps its window and one block: the block's writes must not reach what it still reads.
+            cache.ring =
+                layer.sliding ? std::min(options_.context, config.sliding_window + kMaxBlock) : options_.context;
+            const uint64_t bytes = uint64_t(cache.ring) * layer.kv_width() * element;
+            if (bytes > resources_.device().info().max_binding_bytes) {
+                return fail(
+                    Code::out_of_memory,
+                    "a context of {} tokens needs {} in one piece; this GPU binds {} at most: ask for a shorter one",
+                    options_.context, format_bytes(bytes), format_bytes(resources_.device().info().max_binding_bytes));
+            }
+            cache.k = TRY(resources_.buffer(bytes, "K cache"));
+            cache.v = TRY(resources_.buffer(bytes, "V cache"));
+        }
+        caches_.push_back(cache);
+        head_norms_.push_back(TRY(resources_.floats(joined({model_->vector(model_->table().layers[i].attn_q_norm),
+                                                            model_->vector(model_->table().layers[i].attn_k_norm)}),
+                                                    "head norms")));
+    }
+    return {};
+}
+
+Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block) {
+    const GpuMatrix& m = *p.matrix;
+    const uint64_t slots = std::max<uint32_t>(p.experts, 1);
+    for (const GpuMatrix::Piece& piece : m.pieces) {
+        // Stacked halves (gate and up) and experts need all rows in one binding.
+        const bool whole = p.finish == Finish::gelu_gate || p.experts > 0;
+        if (whole && m.pieces.size() > 1) {
+            co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
+                           format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
+        }
+        const bool whole_gate = p.finish == Finish::gelu_gate;
+        const uint64_t out = whole ? p.out_rows : piece.rows;
+        std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
+                                                {"kOut", double(out)},
+                                                {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
+                                                {"kYOffset", double(p.y_offset + (whole ? 0 : piece.first_row))},
+                                                {"kFinish", double(p.finish)}};
+        if (p.finish == Finish::gelu_times_aux) {
+            constants.push_back({"kAuxStride", double(p.aux_stride)});
+            constants.push_back({"kAuxOffset", double(p.aux_offset)});
+        }
+        if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
+        std::vector<gpu::Binding> bindings = {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y};
+        if (block > 1 && p.experts == 0) {
+            CO_TRY(co_await program.add(kernels::kMatmul, constants, bindings,
+                                        {ceil_div(out, whole_gate ? 32 : 64), ceil_div(block, 64), 1}, m.format));
+            continue;
+        }
+        const auto [lanes, rows] = divide(whole_gate ? 2 * out : out, m.cols, whole_gate);
+        const uint32_t outputs = whole_gate ? rows / 2 : rows;  // of a group of lanes
+        constants.push_back({"kLanes", double(lanes)});
+        constants.push_back({"kRows", double(rows)});
+        constants.push_back({"kThreads", double(kMatvecThreads)});
+        if (p.experts > 0) {
+            constants.push_back({"kExperts", double(p.experts)});
+            constants.push_back({"kWRows", double(m.rows / model_->config().experts.count)});
+            constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
+        }
+        CO_TRY(co_await program.add(kernels::kMatvec, constants, bindings,
+                                    {ceil_div(out, uint64_t(kMatvecThreads / lanes) * outputs), block, uint32_t(slots)},
+                                    m.format));
+    }
+    co_return Status{};
+}
+
+Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
+    const model::Config& config = model_->config();
+    const int add = s.x2.buffer != 0 ? 2 : s.x.buffer != 0 ? 1 : 0;
+    s.weights.push_back(s.scale);
+    const gpu::Binding weights = CO_TRY(resources_.floats(s.weights, "norms"));
+    const gpu::Binding nothing = a_.step;
+    // Two writable bindings must not overlap: each stand-in gets a part of the spare buffer.
+    const gpu::Binding spare{a_.spare.buffer, 0, 256};
+    CO_TRY(co_await program.add(
+        kernels::kResidualNorm,
+        {{"kN", double(config.width)},
+         {"kAdd", double(add)},
+         {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
+         {"kNextScale", double(s.next_scale)},
+         {"kEps", double(config.norm_epsilon)}},
+        {a_.step, add > 0 ? s.x : nothing, add > 1 ? s.x2 : nothing, weights, a_.h, s.y.buffer != 0 ? s.y : spare},
+        {block, 1, 1}));
+    co_return Status{};
+}
+
+Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
+    const model::Config& config = model_->config();
+    const auto gather = [&](const GpuMatrix& table, double scale, gpu::Binding y) -> Task<Status> {
+        for (const GpuMatrix::Piece& piece : table.pieces) {
+            CO_TRY(co_await program.add(kernels::kGather,
+                                        {{"kCols", double(table.cols)},
+                                         {"kFirstRow", double(piece.first_row)},
+                                         {"kWRows", double(piece.rows)},
+                                         {"kScale", scale}},
+                                        {a_.step, piece.binding, a_.ids, y}, {ceil_div(table.cols / 32, 64), block, 1},
+                                        table.format));
+        }
+        co_return Status{};
+    };
+    CO_TRY(co_await gather(model_->token_embd, double(std::sqrt(float(config.width))), a_.h));
+    if (config.per_layer_width > 0) {
+        CO_TRY(co_await gather(model_->per_layer_token_embd, double(std::sqrt(float(config.per_layer_width))),
+                               a_.token_inputs));
+        CO_TRY(co_await product(program, {.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context}, block));
+        const gpu::Binding norm =
+            CO_TRY(resources_.floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
+        CO_TRY(co_await program.add(kernels::kPerLayer,
+                                    {{"kP", double(config.per_layer_width)},
+                                     {"kScale", double(1.0f / std::sqrt(float(config.width)))},
+                                     {"kEps", double(config.norm_epsilon)}},
+                                    {a_.step, a_.context, a_.token_inputs, norm, a_.inputs},
+                                    {uint32_t(config.layers.size()), block, 1}));
+    }
+    co_return co_await seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn},
+                            block);
+}
+
+uint64_t GpuForward::qkv_stride(uint32_t layer) const {
+    uint64_t stride = 0;
+    for (const GpuMatrix& matrix : model_->layers[layer].qkv) stride += matrix.rows;
+    return stride;
+}
+
+// Q, K and V, normed and turned, K and V in the cache.
+Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const model::LayerConfig& shape = config.layers[layer];
+    const GpuLayer& w = model_->layers[layer];
+    const bool owns = config.owns_kv(layer);
+    const uint64_t stride = qkv_stride(layer);
+    uint64_t offset = 0;
+    for (const GpuMatrix& matrix : w.qkv) {
+        CO_TRY(co_await product(
+            program, {.matrix = &matrix, .x = a_.xn, .y = a_.qkv, .y_stride = stride, .y_offset = offset}, block));
+        offset += matrix.rows;
+    }
+    const LayerCache& cache = caches_[shape.kv_layer];
+    const double half = options_.kv_f16 ? 1 : 0;
+    const bool has_v = model_->table().layers[layer].attn_v.present();
+    const gpu::Binding spare_k{a_.spare.buffer, 0, 256};
+    const gpu::Binding spare_v{a_.spare.buffer, 256, 256};
+    co_return co_await program.add(kernels::kHeads,
+                                   {{"kHeads", double(shape.heads)},
+                                    {"kKvHeads", owns ? double(shape.kv_heads) : 0.0},
+                                    {"kDim", double(shape.head_dim)},
+                                    {"kStride", double(stride)},
+                                    {"kKOffset", double(shape.q_width())},
+                                    {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
+                                    {"kRing", double(cache.ring)},
+                                    {"kHalf", half},
+                                    {"kEps", double(config.norm_epsilon)}},
+                                   {a_.step, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_, a_.qkv,
+                                    owns ? cache.k : spare_k, owns ? cache.v : spare_v},
+                                   {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1});
+}
+
+Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const model::LayerConfig& shape = config.layers[layer];
+    const LayerCache& cache = caches_[shape.kv_layer];
+    CO_TRY(co_await record_projections(program, layer, block));
+    const uint32_t splits = block == 1 ? kSplits : 1;
+    CO_TRY(co_await program.add(kernels::kAttention,
+                                {{"kHeads", double(shape.heads)},
+                                 {"kKvHeads", double(shape.kv_heads)},
+                                 {"kDim", double(shape.head_dim)},
+                                 {"kStride", double(qkv_stride(layer))},
+                                 {"kRing", double(cache.ring)},
+                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
+                                 {"kHalf", options_.kv_f16 ? 1.0 : 0.0},
+                                 {"kSplits", double(splits)}},
+                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended, a_.parts},
+                                {shape.heads, block, splits}));
+    if (splits > 1) {
+        CO_TRY(co_await program.add(
+            kernels::kAttentionMerge,
+            {{"kHeads", double(shape.heads)}, {"kDim", double(shape.head_dim)}, {"kSplits", double(splits)}},
+            {a_.step, a_.parts, a_.attended}, {shape.heads, block, 1}));
+    }
+    co_return co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o},
+                               block);
+}
+
+Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const model::ExpertConfig& moe = config.experts;
+    const model::LayerWeights& names = model_->table().layers[layer];
+    const GpuLayer& w = model_->layers[layer];
+    CO_TRY(co_await seam(program,
+                         {.weights = model_->vector(names.router_scale),
+                          .y = a_.router_in,
+                          .next_scale = 1.0f / std::sqrt(float(config.width))},
+                         block));
+    CO_TRY(co_await product(program, {.matrix = &w.router, .x = a_.router_in, .y = a_.router_logits}, block));
+    const gpu::Binding scales = CO_TRY(resources_.floats(model_->vector(names.expert_down_scale), "expert scales"));
+    CO_TRY(co_await program.add(kernels::kRoute, {{"kExperts", double(moe.count)}, {"kUsed", double(moe.used)}},
+                                {a_.step, a_.router_logits, scales, a_.expert_ids, a_.shares},
+                                {ceil_div(block, 64), 1, 1}));
+    CO_TRY(co_await seam(program, {.weights = model_->vector(names.pre_ffw_norm_2), .y = a_.xn}, block));
+    CO_TRY(co_await product(program,
+                            {.matrix = &w.expert_gate_up,
+                             .x = a_.xn,
+                             .y = a_.expert_ff,
+                             .finish = Finish::gelu_gate,
+                             .out_rows = moe.ffn,
+                             .y_stride = moe.ffn,
+                             .aux = a_.expert_ids,
+                             .experts = moe.used},
+                            block));
+    CO_TRY(co_await product(program,
+                            {.matrix = &w.expert_down,
+                             .x = a_.expert_ff,
+                             .y = a_.expert_out,
+                             .out_rows = config.width,
+                             .y_stride = config.width,
+                             .aux = a_.expert_ids,
+                             .experts = moe.used,
+                             .x_per_slot = true},
+                            block));
+    co_return co_await program.add(kernels::kCombine, {{"kN", double(config.width)}, {"kUsed", double(moe.used)}},
+                                   {a_.step, a_.shares, a_.expert_out, a_.experts},
+                                   {ceil_div(config.width, 64), block, 1});
+}
+
+Task<Status> GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::LayerConfig& shape = model_->config().layers[layer];
+    const GpuLayer& w = model_->layers[layer];
+    CO_TRY(co_await product(program,
+                            {.matrix = &w.gate_up,
+                             .x = a_.xn,
+                             .y = a_.ff,
+                             .finish = Finish::gelu_gate,
+                             .out_rows = shape.ffn,
+                             .y_stride = shape.ffn},
+                            block));
+    CO_TRY(co_await product(program, {.matrix = &w.down, .x = a_.ff, .y = a_.o}, block));
+    if (model_->table().layers[layer].is_moe()) CO_TRY(co_await record_experts(program, layer, block));
+    co_return Status{};
+}
+
+Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const model::LayerWeights& names = model_->table().layers[layer];
+    const auto v = [&](const model::Weight& weight) { return model_->vector(weight); };
+    CO_TRY(co_await record_attention(program, layer, block));
+    CO_TRY(co_await seam(
+        program, {.x = a_.o, .weights = joined({v(names.post_attention_norm), v(names.ffn_norm)}), .y = a_.xn}, block));
+    CO_TRY(co_await record_ffn(program, layer, block));
+
+    const bool last = layer + 1 == config.layers.size();
+    const std::vector<float> next = v(last ? model_->table().output_norm : model_->table().layers[layer + 1].attn_norm);
+    const std::vector<float> scales = v(names.layer_output_scale);
+    const float scale = scales.empty() ? 1.0f : scales[0];
+    const bool moe = names.is_moe();
+    Seam after{.x = a_.o, .weights = v(names.post_ffw_norm)};
+    if (moe) {
+        after.x2 = a_.experts;
+        after.weights = joined({after.weights, v(names.post_ffw_norm_1), v(names.post_ffw_norm_2)});
+    }
+    if (config.per_layer_width == 0) {
+        after.weights = joined({after.weights, next});
+        after.scale = scale;
+        after.y = a_.xn;
+        co_return co_await seam(program, std::move(after), block);
+    }
+    CO_TRY(co_await seam(program, std::move(after), block));
+    // The layer's inputs by the offset of the binding where that is allowed: one pipeline serves all layers then.
+    const uint64_t p = config.per_layer_width;
+    const uint64_t at = p * layer * sizeof(float);
+    const bool aligned = p * sizeof(float) % 256 == 0;
+    CO_TRY(co_await product(program,
+                            {.matrix = &model_->layers[layer].inp_gate,
+                             .x = a_.h,
+                             .y = a_.gate,
+                             .finish = Finish::gelu_times_aux,
+                             .aux = {a_.inputs.buffer, aligned ? at : 0, a_.inputs.size - (aligned ? at : 0)},
+                             .aux_stride = p * config.layers.size(),
+                             .aux_offset = aligned ? 0 : p * layer},
+                            block));
+    CO_TRY(co_await product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}, block));
+    co_return co_await seam(
+        program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
+}
+
+Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
+    const auto layers = uint32_t(model_->config().layers.size());
+    CO_TRY(co_await record_inputs(program, block));
+    if (depth == Depth::all) {
+        for (uint32_t layer = 0; layer < layers; ++layer) CO_TRY(co_await record_layer(program, layer, block));
+        co_return Status{};
+    }
+    // Of the last layer that owns K and V, only those.
+    const uint32_t last = layers - model_->config().shared_kv_layers - 1;
+    for (uint32_t layer = 0; layer < last; ++layer) CO_TRY(co_await record_layer(program, layer, block));
+    co_return co_await record_projections(program, last, block);
+}
+
+Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Cancel cancel) {
+    const auto key = std::pair(block, depth);
+    if (const auto it = layers_programs_.find(key); it != layers_programs_.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel);
+    CO_TRY(co_await record_layers(program, block, depth));
+    const gpu::Id id = CO_TRY(program.finish());
+    layers_programs_.emplace(key, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows, Cancel cancel) {
+    const auto key = std::pair(first_row, rows);
+    if (const auto it = head_programs_.find(key); it != head_programs_.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel);
+    const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
+    const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
+    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
+    CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = x, .y = a_.logits, .finish = finish}, rows));
+    const gpu::Id id = CO_TRY(program.finish());
+    head_programs_.emplace(key, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuForward::greedy_program(Cancel cancel) {
+    if (greedy_ != 0) co_return greedy_;
+    GpuRecorder program(resources_, cancel);
+    CO_TRY(co_await record_layers(program, 1, Depth::all));
+    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
+    CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = a_.xn, .y = a_.logits, .finish = finish}, 1));
+    for (const double stage : {0.0, 1.0}) {
+        CO_TRY(co_await program.add(
+            kernels::kArgmax,
+            {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}, {"kStage", stage}},
+            {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {stage == 0 ? kArgmaxParts : 1, 1, 1}));
+    }
+    greedy_ = CO_TRY(program.finish());
+    greedy_commands_ = program.labelled();
+    co_return greedy_;
+}
+
+void GpuForward::write_tokens(std::span<const int32_t> tokens) {
+    device().write(a_.ids.buffer, 0, {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
+}
+
+void GpuForward::write_step(uint32_t position, uint32_t tokens) {
+    const std::array<uint32_t, 4> step = {position, tokens, 0, 0};
+    device().write(a_.step.buffer, 0, {reinterpret_cast<const uint8_t*>(step.data()), sizeof(step)});
+}
+
+}  // namespace lapidary::infer

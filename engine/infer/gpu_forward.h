@@ -1,0 +1,120 @@
+// The forward pass as programs: recorded once for each block size, replayed for every block of tokens. Holds what they
+// work on: activations, caches, the step.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "infer/gpu_model.h"
+#include "infer/gpu_recorder.h"
+
+namespace lapidary::infer {
+
+struct GpuOptions {
+    uint32_t context = 4096;
+    bool kv_f16 = true;
+};
+
+class GpuForward {
+  public:
+    // Tokens that go through the layers together, at most.
+    static constexpr uint32_t kMaxBlock = 512;
+    static constexpr std::array<uint32_t, 4> kBlocks = {1, 16, 128, kMaxBlock};
+    // Rows of logits computed together, at most.
+    static constexpr uint32_t kLogitRows = 16;
+
+    // How far tokens go: through all layers, or until everything later tokens will read is in the caches.
+    enum class Depth : uint8_t { all, caches };
+
+    static Task<Result<std::unique_ptr<GpuForward>>> create(std::shared_ptr<GpuModel> model, GpuOptions options,
+                                                            Cancel cancel);
+
+    [[nodiscard]] gpu::Device& device() const { return resources_.device(); }
+    [[nodiscard]] const model::Config& config() const { return model_->config(); }
+    [[nodiscard]] const GpuOptions& options() const { return options_; }
+    [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
+    [[nodiscard]] gpu::Binding logits() const { return a_.logits; }
+    [[nodiscard]] gpu::Binding history() const { return a_.history; }
+
+    // What the next run works on.
+    void write_tokens(std::span<const int32_t> tokens);
+    void write_step(uint32_t position, uint32_t tokens);
+
+    // Programs are recorded when first wanted: pipelines take seconds on some drivers.
+    Task<Result<gpu::Id>> layers_program(uint32_t block, Depth depth, Cancel cancel);
+    // logits[0 …] = head of the block's rows [first_row, first_row + rows)
+    Task<Result<gpu::Id>> head_program(uint32_t first_row, uint32_t rows, Cancel cancel);
+    // One token through everything; the most likely next one becomes the input, and the step moves on.
+    Task<Result<gpu::Id>> greedy_program(Cancel cancel);
+    // What greedy_program recorded; empty before.
+    [[nodiscard]] const std::vector<GpuRecorder::Labelled>& greedy_commands() const { return greedy_commands_; }
+
+  private:
+    static constexpr uint32_t kSplits = 8;  // of attention when there is one token
+    static constexpr uint32_t kArgmaxParts = 64;
+
+    struct LayerCache {
+        gpu::Binding k, v;
+        uint32_t ring = 0;
+    };
+    // Activations, one row a token.
+    struct Activations {
+        gpu::Binding step, ids, h, xn, qkv, attended, parts, o, ff, router_in, router_logits, expert_ids, shares,
+            expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best, history, spare;
+    };
+
+    GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
+    Status allocate();
+    Status allocate_caches();
+    Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
+    Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
+    Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
+    [[nodiscard]] uint64_t qkv_stride(uint32_t layer) const;
+    Task<Status> record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block);
+
+    // How a matrix product finishes; the numbers of matvec.wgsl.
+    enum class Finish : uint8_t { plain = 0, gelu_gate = 1, gelu_times_aux = 2, softcap = 3 };
+    struct Product {
+        const GpuMatrix* matrix = nullptr;
+        gpu::Binding x, y;
+        Finish finish = Finish::plain;
+        uint64_t out_rows = 0;  // 0: the matrix's own
+        uint64_t y_stride = 0;
+        uint64_t y_offset = 0;
+        gpu::Binding aux = {};
+        uint64_t aux_stride = 0;
+        uint64_t aux_offset = 0;
+        uint32_t experts = 0;  // slots a token; aux holds the expert of each
+        bool x_per_slot = false;
+    };
+    Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
+    struct Seam {
+        gpu::Binding x = {};  // empty: nothing is added
+        gpu::Binding x2 = {};
+        std::vector<float> weights = {};  // as residual_norm.wgsl wants them, without the scale
+        float scale = 1;
+        gpu::Binding y = {};  // empty: no norm follows
+        float next_scale = 1;
+    };
+    Task<Status> seam(GpuRecorder& program, Seam s, uint32_t block);
+
+    std::shared_ptr<GpuModel> model_;
+    GpuOptions options_;
+    GpuResources resources_;
+    Activations a_;
+    std::vector<LayerCache> caches_;
+    gpu::Binding rates_full_, rates_sliding_;
+    std::vector<gpu::Binding> head_norms_;
+    std::map<std::pair<uint32_t, Depth>, gpu::Id> layers_programs_;   // by block size
+    std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;  // by first row and rows
+    gpu::Id greedy_ = 0;
+    std::vector<GpuRecorder::Labelled> greedy_commands_;
+};
+
+}  // namespace lapidary::infer
