@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/write_behind.h"
 #include "model/synth_vocabulary.h"
 #include "quant/noise.h"
 
@@ -56,37 +55,6 @@ void fill_blocks(const SynthPlan& plan, size_t number, uint64_t seed, uint64_t f
     std::memcpy(out.data(), values.data(), out.size());
 }
 
-Task<Status> write_pieces(const SynthPlan& plan, uint64_t seed, WriteBehind& out,
-                          const std::function<void(uint64_t done, uint64_t total)>& progress,
-                          const std::function<Task<Status>()>& breathe) {
-    // Small tensors share a piece; large ones fill many.
-    Bytes piece = plan.layout.header;
-    uint64_t begin = 0;  // of the piece, in the file
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
-        const uint64_t block_bytes = tensor_type_info(plan.types[i]).block_bytes;
-        const ByteRange range = plan.layout.tensors[i];
-        piece.resize(size_t(range.offset - begin));  // zeros up to where the tensor begins
-        const uint64_t blocks = range.size / block_bytes;
-        for (uint64_t first = 0; first < blocks;) {
-            if (piece.size() + block_bytes > kPieceBytes) {
-                const uint64_t end = begin + piece.size();
-                CO_TRY(co_await out.write(begin, std::exchange(piece, {})));
-                if (progress) progress(begin, plan.layout.file_size);
-                if (breathe) CO_TRY(co_await breathe());
-                begin = end;
-                piece.reserve(kPieceBytes);
-            }
-            const size_t filled = piece.size();
-            const uint64_t count = std::min(blocks - first, (kPieceBytes - filled) / block_bytes);
-            piece.resize(filled + size_t(count * block_bytes));
-            fill_blocks(plan, i, seed, first, std::span(piece).subspan(filled));
-            first += count;
-        }
-    }
-    piece.resize(size_t(plan.layout.file_size - begin));
-    co_return co_await out.write(begin, std::move(piece));
-}
-
 }  // namespace
 
 Result<SynthPlan> plan_synth(std::string_view variant, quant::Mix mix) {
@@ -114,11 +82,32 @@ Result<SynthPlan> plan_synth(std::string_view variant, quant::Mix mix) {
 Task<Status> write_synth(const SynthPlan& plan, uint64_t seed, ByteSink& sink,
                          std::function<void(uint64_t done, uint64_t total)> progress, Cancel cancel,
                          std::function<Task<Status>()> breathe) {
-    WriteBehind out(sink, std::move(cancel));
-    const Status made = co_await write_pieces(plan, seed, out, progress, breathe);
-    const Status landed = co_await out.finish();
-    CO_TRY(made);
-    CO_TRY(landed);
+    // Small tensors share a piece; large ones fill many.
+    Bytes piece = plan.layout.header;
+    uint64_t written = 0;
+    for (size_t i = 0; i < plan.tensors.size(); ++i) {
+        const uint64_t block_bytes = tensor_type_info(plan.types[i]).block_bytes;
+        const ByteRange range = plan.layout.tensors[i];
+        piece.resize(size_t(range.offset - written));  // zeros up to where the tensor begins
+        const uint64_t blocks = range.size / block_bytes;
+        for (uint64_t first = 0; first < blocks;) {
+            if (piece.size() + block_bytes > kPieceBytes) {
+                const uint64_t end = written + piece.size();
+                CO_TRY(co_await sink.write(written, std::exchange(piece, {}), cancel));
+                written = end;
+                if (progress) progress(written, plan.layout.file_size);
+                if (breathe) CO_TRY(co_await breathe());
+                piece.reserve(kPieceBytes);
+            }
+            const size_t filled = piece.size();
+            const uint64_t count = std::min(blocks - first, (kPieceBytes - filled) / block_bytes);
+            piece.resize(filled + size_t(count * block_bytes));
+            fill_blocks(plan, i, seed, first, std::span(piece).subspan(filled));
+            first += count;
+        }
+    }
+    piece.resize(size_t(plan.layout.file_size - written));
+    CO_TRY(co_await sink.write(written, std::move(piece), cancel));
     if (progress) progress(plan.layout.file_size, plan.layout.file_size);
     co_return Status{};
 }
