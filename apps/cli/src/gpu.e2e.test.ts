@@ -28,24 +28,22 @@ async function logitsError(fixture: string, count: number, kv: string, folder: s
 }
 
 // A software GPU is slow: few tokens, but more than one block of them, so that every kernel runs.
-for (const [fixture, count] of [
-    ['tiny-e2b-q4km', 17],
-    ['tiny-31b-q4km', 40],
-    ['tiny-moe-q4km', 17],
+const tokens = 17;
+
+for (const [fixture, kv, least, most] of [
+    ['tiny-e2b-q4km', 'f32', 0, 1e-4],
+    ['tiny-moe-q4km', 'f32', 0, 1e-4],
+    // Half floats must show, and not too much.
+    ['tiny-31b-q4km', 'f16', 1e-5, 2e-3],
 ] as const) {
-    test(`on the GPU, the logits of ${fixture} are those of the reference`, options, async (t) => {
-        const error = await logitsError(fixture, count, 'f32', await temporaryFolder(t));
-        assert.ok(error <= 1e-4, `relative error ${error}`);
+    test(`on the GPU, with ${kv} keys and values, the logits of ${fixture} are those of the reference`, options, async (t) => {
+        const error = await logitsError(fixture, tokens, kv, await temporaryFolder(t));
+        assert.ok(error >= least && error <= most, `relative error ${error}`);
     });
 }
 
-test('with keys and values in half floats the logits move a little', options, async (t) => {
-    const error = await logitsError('tiny-e2b-q4_0', 17, 'f16', await temporaryFolder(t));
-    assert.ok(error > 1e-7 && error <= 2e-3, `relative error ${error}`);
-});
-
 test('the built-in model says the same on the GPU as on the CPU', options, async () => {
-    const args = ['generate', 'builtin', '--prompt', 'Once upon a time, a fox', '-n', '6', '--temp', '0'];
+    const args = ['generate', 'builtin', '--prompt', 'Once upon a time, a fox', '-n', '3', '--temp', '0'];
     const gpu = await lapidary([...args, '--backend', 'gpu'], slowly);
     assert.equal(gpu.stderr, '');
     assert.equal(gpu.stdout, (await lapidary(args)).stdout);

@@ -20,5 +20,4 @@ if (way === 'close when done') {
     await reading;
     driver.engine.close();
 } else if (way === 'close while busy') driver.engine.close();
-else if (way === 'exit while busy') process.exit();
 else if (way === 'just end') await reading;
