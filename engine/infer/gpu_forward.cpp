@@ -9,8 +9,6 @@
 namespace lapidary::infer {
 namespace {
 
-using kernels::Format;
-
 uint32_t ceil_div(uint64_t a, uint64_t b) {
     return uint32_t((a + b - 1) / b);
 }
@@ -210,7 +208,8 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
         constants.push_back({"kThreads", double(kMatvecThreads)});
         if (p.experts > 0) {
             constants.push_back({"kExperts", double(p.experts)});
-            constants.push_back({"kWRows", double(m.rows / model_->config().experts.count)});
+            const uint64_t rows_each = m.rows / model_->config().experts.count;
+            constants.push_back({"kWRows", double(rows_each)});
             constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
         }
         CO_TRY(co_await program.add(kernels::kMatvec, constants, bindings,

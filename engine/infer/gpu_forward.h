@@ -97,7 +97,7 @@ class GpuForward {
     struct Seam {
         gpu::Binding x = {};  // empty: nothing is added
         gpu::Binding x2 = {};
-        std::vector<float> weights = {};  // as residual_norm.wgsl wants them, without the scale
+        std::vector<float> weights;  // as residual_norm.wgsl wants them, without the scale
         float scale = 1;
         gpu::Binding y = {};  // empty: no norm follows
         float next_scale = 1;
