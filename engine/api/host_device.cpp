@@ -1,5 +1,7 @@
 #include "api/host_device.h"
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "chat/json.h"
@@ -13,6 +15,8 @@ uint64_t limit_of(const Json& limits, const char* name, uint64_t other) {
     const Json& value = chat::member(limits, name);
     return value.is_number() ? uint64_t(value.get<double>()) : other;
 }
+
+constexpr std::string_view kPackedDot = "packed_4x8_integer_dot_product";
 
 gpu::Info parse_info(std::string_view text) {
     gpu::Info info;
@@ -30,6 +34,7 @@ gpu::Info parse_info(std::string_view text) {
         info.f16 |= feature == "shader-f16";
         info.timestamps |= feature == "timestamp-query";
     }
+    for (const Json& extension : chat::member(*json, "wgsl")) info.packed_dot |= extension == kPackedDot;
     info.subgroup_min = uint32_t(limit_of(*json, "subgroup_min", 0));
     const Json& limits = chat::member(*json, "limits");
     info.max_buffer_bytes = limit_of(limits, "maxBufferSize", info.max_buffer_bytes);
@@ -48,6 +53,8 @@ Task<Status> HostDevice::open(std::vector<std::string> without, Cancel cancel) {
     CO_TRY(
         co_await ops_.run({}, [this, options](uint32_t op, std::span<uint8_t>) { host_.open(op, options); }, cancel));
     info_ = parse_info(host_.info_json());
+    // Not a feature one asks for, but one that can be done without.
+    if (std::ranges::contains(without, kPackedDot)) info_.packed_dot = false;
     open_ = true;
     co_return Status{};
 }

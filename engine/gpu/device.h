@@ -21,6 +21,7 @@ struct Info {
     bool subgroups = false;
     uint32_t subgroup_min = 0;  // threads in a subgroup, at least; 0: not known
     bool f16 = false;
+    bool packed_dot = false;  // dot products of four bytes in one instruction, or so the shading language says
     bool timestamps = false;
     uint64_t max_buffer_bytes = 256ull << 20;
     uint64_t max_binding_bytes = 128ull << 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer/gpu_division.h"
 #include "model/memory.h"
 #include "reference/ops.h"
 
@@ -11,25 +12,6 @@ namespace {
 
 uint32_t ceil_div(uint64_t a, uint64_t b) {
     return uint32_t((a + b - 1) / b);
-}
-
-// How matvec divides its work. Small matrices get few rows a group and many lanes a row: an H200 wants some 50,000
-// threads before its memory is busy (docs/performance.md).
-struct Division {
-    uint32_t lanes;
-    uint32_t rows;
-};
-constexpr uint32_t kMatvecThreads = 128;
-
-Division divide(uint64_t w_rows, uint64_t cols, bool pairs) {
-    constexpr uint64_t kEnoughThreads = 50'000;
-    const uint64_t chunks = cols / 32;
-    Division out{.lanes = 1, .rows = 4};
-    // At least three chunks a lane where there are that many: fewer, and adding up the lanes costs more than it saves.
-    while (out.lanes < 64 && 2 * out.lanes <= chunks && (chunks < 12 || 6 * out.lanes <= chunks)) out.lanes *= 2;
-    const uint32_t fewest = pairs ? 2 : 1;
-    while (out.rows > fewest && w_rows / out.rows * out.lanes < kEnoughThreads) out.rows /= 2;
-    return out;
 }
 
 // Turns a position, in three parts: the first two have 12 significant bits (heads.wgsl says why).
@@ -72,8 +54,8 @@ Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<Gpu
                        model->config().width);
     }
     for (const model::LayerConfig& layer : model->config().layers) {
-        if (layer.head_dim > 512 || layer.head_dim % 4 != 0) {
-            co_return fail(Code::unsupported, "the GPU backend wants heads of up to 512 elements, not {}",
+        if (layer.head_dim > 512 || layer.head_dim % 8 != 0) {
+            co_return fail(Code::unsupported, "the GPU backend wants heads of up to 512 elements by 8, not {}",
                            layer.head_dim);
         }
     }
@@ -91,11 +73,14 @@ Status GpuForward::allocate() {
     uint64_t attended = 0;
     uint64_t ffn = 0;
     uint64_t parts = 0;
-    for (const model::LayerConfig& layer : config.layers) {
+    uint64_t stats = 0;
+    for (uint32_t i = 0; i < config.layers.size(); ++i) {
+        const model::LayerConfig& layer = config.layers[i];
         qkv = std::max<uint64_t>(qkv, layer.q_width() + 2 * layer.kv_width());
         attended = std::max<uint64_t>(attended, layer.q_width());
         ffn = std::max<uint64_t>(ffn, layer.ffn);
-        parts = std::max<uint64_t>(parts, uint64_t(layer.heads) * kSplits * (layer.head_dim + 2));
+        parts = std::max<uint64_t>(parts, layer.q_width() * max_splits(i));
+        stats = std::max<uint64_t>(stats, uint64_t(layer.heads) * max_splits(i) * 2);
     }
     const uint64_t d = config.width;
     const uint64_t all_p = uint64_t(config.per_layer_width) * config.layers.size();
@@ -104,10 +89,13 @@ Status GpuForward::allocate() {
     a_.step = TRY(resources_.buffer(16, "step"));
     a_.ids = TRY(resources_.buffer(rows(1), "ids"));
     a_.h = TRY(resources_.buffer(rows(d), "h"));
+    a_.other_h = TRY(resources_.buffer(d * sizeof(float), "h, in turn"));
     a_.xn = TRY(resources_.buffer(rows(d), "xn"));
+    a_.planes = TRY(resources_.buffer(plane_bytes(std::max({d, ffn, attended})), "planes"));
     a_.qkv = TRY(resources_.buffer(rows(qkv), "qkv"));
     a_.attended = TRY(resources_.buffer(rows(attended), "attended"));
     a_.parts = TRY(resources_.buffer(parts * sizeof(float), "attention parts"));
+    a_.stats = TRY(resources_.buffer(stats * sizeof(float), "attention stats"));
     a_.o = TRY(resources_.buffer(rows(d), "o"));
     a_.ff = TRY(resources_.buffer(rows(ffn), "ff"));
     a_.context = TRY(resources_.buffer(rows(all_p), "per-layer context"));
@@ -173,17 +161,23 @@ Status GpuForward::allocate_caches() {
     return {};
 }
 
+uint32_t GpuForward::max_splits(uint32_t layer) const {
+    const model::Config& config = model_->config();
+    const uint32_t keys =
+        config.layers[layer].sliding ? std::min(config.sliding_window, options_.context) : options_.context;
+    // As attention_splits in common.wgsl has it; even, because the parts' numbers are read two at a time.
+    return std::min(kMostSplits, ceil_div(keys, 128) * 2);
+}
+
 Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block) {
+    if (p.experts > 0) co_return co_await row_product(program, p, block);
     const GpuMatrix& m = *p.matrix;
-    const uint64_t slots = std::max<uint32_t>(p.experts, 1);
+    const bool whole = p.finish == Finish::gelu_gate;
+    if (whole && m.pieces.size() > 1) {
+        co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
+                       format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
+    }
     for (const GpuMatrix::Piece& piece : m.pieces) {
-        // Stacked halves (gate and up) and experts need all rows in one binding.
-        const bool whole = p.finish == Finish::gelu_gate || p.experts > 0;
-        if (whole && m.pieces.size() > 1) {
-            co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
-                           format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
-        }
-        const bool whole_gate = p.finish == Finish::gelu_gate;
         const uint64_t out = whole ? p.out_rows : piece.rows;
         std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
                                                 {"kOut", double(out)},
@@ -195,26 +189,9 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
         }
         if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
-        std::vector<gpu::Binding> bindings = {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y};
-        if (block > 1 && p.experts == 0) {
-            CO_TRY(co_await program.add(kernels::kMatmul, constants, bindings,
-                                        {ceil_div(out, whole_gate ? 32 : 64), ceil_div(block, 64), 1}, m.format));
-            continue;
-        }
-        const auto [lanes, rows] = divide(whole_gate ? 2 * out : out, m.cols, whole_gate);
-        const uint32_t outputs = whole_gate ? rows / 2 : rows;  // of a group of lanes
-        constants.push_back({"kLanes", double(lanes)});
-        constants.push_back({"kRows", double(rows)});
-        constants.push_back({"kThreads", double(kMatvecThreads)});
-        if (p.experts > 0) {
-            constants.push_back({"kExperts", double(p.experts)});
-            const uint64_t rows_each = m.rows / model_->config().experts.count;
-            constants.push_back({"kWRows", double(rows_each)});
-            constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
-        }
-        CO_TRY(co_await program.add(kernels::kMatvec, constants, bindings,
-                                    {ceil_div(out, uint64_t(kMatvecThreads / lanes) * outputs), block, uint32_t(slots)},
-                                    m.format));
+        CO_TRY(co_await program.add(kernels::kMatmul, constants,
+                                    {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y},
+                                    {ceil_div(out, whole ? 32 : 64), ceil_div(block, 64), 1}, m.format));
     }
     co_return Status{};
 }
@@ -227,15 +204,15 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
     const gpu::Binding nothing = a_.step;
     // Two writable bindings must not overlap: each stand-in gets a part of the spare buffer.
     const gpu::Binding spare{a_.spare.buffer, 0, 256};
-    CO_TRY(co_await program.add(
-        kernels::kResidualNorm,
-        {{"kN", double(config.width)},
-         {"kAdd", double(add)},
-         {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
-         {"kNextScale", double(s.next_scale)},
-         {"kEps", double(config.norm_epsilon)}},
-        {a_.step, add > 0 ? s.x : nothing, add > 1 ? s.x2 : nothing, weights, a_.h, s.y.buffer != 0 ? s.y : spare},
-        {block, 1, 1}));
+    CO_TRY(co_await program.add(kernels::kResidualNorm,
+                                {{"kN", double(config.width)},
+                                 {"kAdd", double(add)},
+                                 {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
+                                 {"kNextScale", double(s.next_scale)},
+                                 {"kEps", double(config.norm_epsilon)}},
+                                {a_.step, add > 0 ? s.x : nothing, add > 1 ? s.x2 : nothing, weights,
+                                 s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},
+                                {block, 1, 1}));
     co_return Status{};
 }
 
@@ -248,7 +225,7 @@ Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
                                          {"kFirstRow", double(piece.first_row)},
                                          {"kWRows", double(piece.rows)},
                                          {"kScale", scale}},
-                                        {a_.step, piece.binding, a_.ids, y}, {ceil_div(table.cols / 32, 64), block, 1},
+                                        {a_.step, piece.binding, a_.ids, y}, {ceil_div(table.cols / 16, 64), block, 1},
                                         table.format));
         }
         co_return Status{};
@@ -257,7 +234,8 @@ Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
     if (config.per_layer_width > 0) {
         CO_TRY(co_await gather(model_->per_layer_token_embd, double(std::sqrt(float(config.per_layer_width))),
                                a_.token_inputs));
-        CO_TRY(co_await product(program, {.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context}, block));
+        const Product context{.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context};
+        CO_TRY(co_await (block == 1 ? row_product(program, context) : product(program, context, block)));
         const gpu::Binding norm =
             CO_TRY(resources_.floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
         CO_TRY(co_await program.add(kernels::kPerLayer,
@@ -267,8 +245,7 @@ Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
                                     {a_.step, a_.context, a_.token_inputs, norm, a_.inputs},
                                     {uint32_t(config.layers.size()), block, 1}));
     }
-    co_return co_await seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn},
-                            block);
+    co_return Status{};
 }
 
 uint64_t GpuForward::qkv_stride(uint32_t layer) const {
@@ -315,7 +292,6 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
     const model::LayerConfig& shape = config.layers[layer];
     const LayerCache& cache = caches_[shape.kv_layer];
     CO_TRY(co_await record_projections(program, layer, block));
-    const uint32_t splits = block == 1 ? kSplits : 1;
     CO_TRY(co_await program.add(kernels::kAttention,
                                 {{"kHeads", double(shape.heads)},
                                  {"kKvHeads", double(shape.kv_heads)},
@@ -323,21 +299,13 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
                                  {"kStride", double(qkv_stride(layer))},
                                  {"kRing", double(cache.ring)},
                                  {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
-                                 {"kHalf", options_.kv_f16 ? 1.0 : 0.0},
-                                 {"kSplits", double(splits)}},
-                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended, a_.parts},
-                                {shape.heads, block, splits}));
-    if (splits > 1) {
-        CO_TRY(co_await program.add(
-            kernels::kAttentionMerge,
-            {{"kHeads", double(shape.heads)}, {"kDim", double(shape.head_dim)}, {"kSplits", double(splits)}},
-            {a_.step, a_.parts, a_.attended}, {shape.heads, block, 1}));
-    }
+                                 {"kHalf", options_.kv_f16 ? 1.0 : 0.0}},
+                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended}, {shape.heads, block, 1}));
     co_return co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o},
                                block);
 }
 
-Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block) {
+Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h) {
     const model::Config& config = model_->config();
     const model::ExpertConfig& moe = config.experts;
     const model::LayerWeights& names = model_->table().layers[layer];
@@ -345,14 +313,16 @@ Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, ui
     CO_TRY(co_await seam(program,
                          {.weights = model_->vector(names.router_scale),
                           .y = a_.router_in,
-                          .next_scale = 1.0f / std::sqrt(float(config.width))},
+                          .next_scale = 1.0f / std::sqrt(float(config.width)),
+                          .h = h},
                          block));
-    CO_TRY(co_await product(program, {.matrix = &w.router, .x = a_.router_in, .y = a_.router_logits}, block));
+    const Product router{.matrix = &w.router, .x = a_.router_in, .y = a_.router_logits};
+    CO_TRY(co_await (block == 1 ? row_product(program, router) : product(program, router, block)));
     const gpu::Binding scales = CO_TRY(resources_.floats(model_->vector(names.expert_down_scale), "expert scales"));
     CO_TRY(co_await program.add(kernels::kRoute, {{"kExperts", double(moe.count)}, {"kUsed", double(moe.used)}},
                                 {a_.step, a_.router_logits, scales, a_.expert_ids, a_.shares},
                                 {ceil_div(block, 64), 1, 1}));
-    CO_TRY(co_await seam(program, {.weights = model_->vector(names.pre_ffw_norm_2), .y = a_.xn}, block));
+    CO_TRY(co_await seam(program, {.weights = model_->vector(names.pre_ffw_norm_2), .y = a_.xn, .h = h}, block));
     CO_TRY(co_await product(program,
                             {.matrix = &w.expert_gate_up,
                              .x = a_.xn,
@@ -390,8 +360,20 @@ Task<Status> GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32
                              .y_stride = shape.ffn},
                             block));
     CO_TRY(co_await product(program, {.matrix = &w.down, .x = a_.ff, .y = a_.o}, block));
-    if (model_->table().layers[layer].is_moe()) CO_TRY(co_await record_experts(program, layer, block));
+    if (model_->table().layers[layer].is_moe()) CO_TRY(co_await record_experts(program, layer, block, a_.h));
     co_return Status{};
+}
+
+// A layer's inputs by the offset of the binding where that is allowed: one pipeline serves all layers then.
+gpu::Binding GpuForward::per_layer_inputs(uint32_t layer) const {
+    const uint64_t row = model_->config().per_layer_width * sizeof(float);
+    const uint64_t at = row % 256 == 0 ? row * layer : 0;
+    return {a_.inputs.buffer, at, a_.inputs.size - at};
+}
+
+uint64_t GpuForward::per_layer_offset(uint32_t layer) const {
+    const uint64_t p = model_->config().per_layer_width;
+    return p * sizeof(float) % 256 == 0 ? 0 : p * layer;
 }
 
 Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint32_t block) {
@@ -420,35 +402,41 @@ Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint
         co_return co_await seam(program, std::move(after), block);
     }
     CO_TRY(co_await seam(program, std::move(after), block));
-    // The layer's inputs by the offset of the binding where that is allowed: one pipeline serves all layers then.
-    const uint64_t p = config.per_layer_width;
-    const uint64_t at = p * layer * sizeof(float);
-    const bool aligned = p * sizeof(float) % 256 == 0;
     CO_TRY(co_await product(program,
                             {.matrix = &model_->layers[layer].inp_gate,
                              .x = a_.h,
                              .y = a_.gate,
                              .finish = Finish::gelu_times_aux,
-                             .aux = {a_.inputs.buffer, aligned ? at : 0, a_.inputs.size - (aligned ? at : 0)},
-                             .aux_stride = p * config.layers.size(),
-                             .aux_offset = aligned ? 0 : p * layer},
+                             .aux = per_layer_inputs(layer),
+                             .aux_stride = uint64_t(config.per_layer_width) * config.layers.size(),
+                             .aux_offset = per_layer_offset(layer)},
                             block));
     CO_TRY(co_await product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}, block));
     co_return co_await seam(
         program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
 }
 
-Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
+uint32_t GpuForward::complete_layers(Depth depth) const {
     const auto layers = uint32_t(model_->config().layers.size());
+    // Of the last layer that owns K and V, only those are wanted.
+    return depth == Depth::all ? layers : layers - model_->config().shared_kv_layers - 1;
+}
+
+Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
     CO_TRY(co_await record_inputs(program, block));
-    if (depth == Depth::all) {
-        for (uint32_t layer = 0; layer < layers; ++layer) CO_TRY(co_await record_layer(program, layer, block));
-        co_return Status{};
-    }
-    // Of the last layer that owns K and V, only those.
-    const uint32_t last = layers - model_->config().shared_kv_layers - 1;
-    for (uint32_t layer = 0; layer < last; ++layer) CO_TRY(co_await record_layer(program, layer, block));
-    co_return co_await record_projections(program, last, block);
+    if (block == 1) co_return co_await decode_layers(program, depth);
+    CO_TRY(co_await seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn}, block));
+    const uint32_t complete = complete_layers(depth);
+    for (uint32_t layer = 0; layer < complete; ++layer) CO_TRY(co_await record_layer(program, layer, block));
+    if (depth == Depth::all) co_return Status{};
+    co_return co_await record_projections(program, complete, block);
+}
+
+// logits[0 …] = head of `rows` rows of normed activations
+Task<Status> GpuForward::record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows) {
+    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
+    const Product head{.matrix = &model_->head(), .x = x, .y = a_.logits, .finish = finish};
+    co_return co_await (rows == 1 ? row_product(program, head) : product(program, head, rows));
 }
 
 Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Cancel cancel) {
@@ -467,8 +455,7 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
     GpuRecorder program(resources_, cancel);
     const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
-    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
-    CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = x, .y = a_.logits, .finish = finish}, rows));
+    CO_TRY(co_await record_head(program, x, rows));
     const gpu::Id id = CO_TRY(program.finish());
     head_programs_.emplace(key, id);
     co_return id;
@@ -478,8 +465,7 @@ Task<Result<gpu::Id>> GpuForward::greedy_program(Cancel cancel) {
     if (greedy_ != 0) co_return greedy_;
     GpuRecorder program(resources_, cancel);
     CO_TRY(co_await record_layers(program, 1, Depth::all));
-    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
-    CO_TRY(co_await product(program, {.matrix = &model_->head(), .x = a_.xn, .y = a_.logits, .finish = finish}, 1));
+    CO_TRY(co_await record_head(program, a_.xn, 1));
     for (const double stage : {0.0, 1.0}) {
         CO_TRY(co_await program.add(
             kernels::kArgmax,

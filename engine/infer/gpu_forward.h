@@ -53,7 +53,7 @@ class GpuForward {
     [[nodiscard]] const std::vector<GpuRecorder::Labelled>& greedy_commands() const { return greedy_commands_; }
 
   private:
-    static constexpr uint32_t kSplits = 8;  // of attention when there is one token
+    static constexpr uint32_t kMostSplits = 64;  // of attention when there is one token
     static constexpr uint32_t kArgmaxParts = 64;
 
     struct LayerCache {
@@ -62,21 +62,20 @@ class GpuForward {
     };
     // Activations, one row a token.
     struct Activations {
-        gpu::Binding step, ids, h, xn, qkv, attended, parts, o, ff, router_in, router_logits, expert_ids, shares,
-            expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best, history, spare;
+        gpu::Binding step, ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff, router_in, router_logits,
+            expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best,
+            history, spare;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
     Status allocate();
     Status allocate_caches();
-    Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
-    Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
-    Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
     [[nodiscard]] uint64_t qkv_stride(uint32_t layer) const;
-    Task<Status> record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block);
+    [[nodiscard]] uint32_t max_splits(uint32_t layer) const;
+    [[nodiscard]] gpu::Binding per_layer_inputs(uint32_t layer) const;
+    [[nodiscard]] uint64_t per_layer_offset(uint32_t layer) const;
+    // The layers that compute everything later tokens read; all of them with Depth::all.
+    [[nodiscard]] uint32_t complete_layers(Depth depth) const;
 
     // How a matrix product finishes; the numbers of matvec.wgsl.
     enum class Finish : uint8_t { plain = 0, gelu_gate = 1, gelu_times_aux = 2, softcap = 3 };
@@ -92,8 +91,8 @@ class GpuForward {
         uint64_t aux_offset = 0;
         uint32_t experts = 0;  // slots a token; aux holds the expert of each
         bool x_per_slot = false;
+        bool planes = false;  // y as planes
     };
-    Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
     struct Seam {
         gpu::Binding x = {};  // empty: nothing is added
         gpu::Binding x2 = {};
@@ -101,8 +100,48 @@ class GpuForward {
         float scale = 1;
         gpu::Binding y = {};  // empty: no norm follows
         float next_scale = 1;
+        gpu::Binding h = {};  // empty: the block's
     };
+
+    // Blocks of tokens, each step a dispatch: gpu_forward.cpp.
+    Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
+    Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
+    Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
+    Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h);
+    Task<Status> record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows);
+    Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
     Task<Status> seam(GpuRecorder& program, Seam s, uint32_t block);
+
+    // One token, in as few dispatches as possible: gpu_decode.cpp.
+    // The residual stream between two of them: what the last sub-layer left in `o` is still to be added.
+    struct Residual {
+        gpu::Binding h, other;    // products read one and write the other
+        std::vector<float> post;  // the norm of what is to be added; empty: nothing is
+        float scale = 1;
+    };
+    // Where matvec gets its activations from; the numbers of matvec.wgsl.
+    enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3 };
+    struct Source {
+        From from = From::floats;
+        gpu::Binding x, delta = {}, norms = {}, h = {};
+        bool add = false, next = false;
+        uint32_t dim = 0, window = 0, max_splits = 0;
+    };
+    Task<Status> decode_layers(GpuRecorder& program, Depth depth);
+    Task<Status> decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual);
+    Task<Status> decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual);
+    Task<Status> decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual);
+    // x = the residual, normed by `next` (as it is where that is empty).
+    Task<Status> seam_product(GpuRecorder& program, Residual& residual, const std::vector<float>& next, Product p);
+    // x as p says, in floats.
+    Task<Status> row_product(GpuRecorder& program, Product p, uint32_t block = 1);
+    Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
+    // Adds to the residual what is to be added, and norms it into xn.
+    Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next);
+    [[nodiscard]] kernels::Activations form_for(const GpuMatrix& matrix) const;
 
     std::shared_ptr<GpuModel> model_;
     GpuOptions options_;

@@ -38,12 +38,7 @@ struct GpuModel::Loader {
         out_matrix.cols = stack.front()->cols;
         for (const Weight* weight : stack) {
             CO_TRY(kernels::check_columns(weight->type, weight->cols));
-            const uint64_t rows = weight->rows * weight->slices;
-            if (rows % kernels::row_alignment(out_matrix.format, weight->cols) != 0 && stack.size() > 1) {
-                co_return fail(Code::unsupported, "'{}' has {} rows, which cannot be stacked in {}", weight->name, rows,
-                               kernels::format_name(out_matrix.format));
-            }
-            out_matrix.rows += rows;
+            out_matrix.rows += weight->rows * weight->slices;
         }
         CO_TRY(allocate(out_matrix, stack.front()->name));
         uint64_t first = 0;
@@ -57,13 +52,8 @@ struct GpuModel::Loader {
     Status allocate(GpuMatrix& matrix, const std::string& label) const {
         const gpu::Info& info = out.device_.info();
         const uint64_t most = std::min(info.max_binding_bytes, info.max_buffer_bytes);
-        const uint64_t align = kernels::row_alignment(matrix.format, matrix.cols);
-        uint64_t rows_each = matrix.rows;
-        if (kernels::gpu_bytes(matrix.format, matrix.rows, matrix.cols) > most) {
-            const uint64_t unit_bytes = kernels::gpu_bytes(matrix.format, align, matrix.cols);
-            rows_each = most / unit_bytes * align;
-            if (rows_each == 0) return fail(Code::unsupported, "a row of '{}' does not fit into a GPU binding", label);
-        }
+        const uint64_t rows_each = std::min(matrix.rows, most / kernels::gpu_bytes(matrix.format, 1, matrix.cols));
+        if (rows_each == 0) return fail(Code::unsupported, "a row of '{}' does not fit into a GPU binding", label);
         for (uint64_t row = 0; row < matrix.rows; row += rows_each) {
             const uint64_t rows = std::min(rows_each, matrix.rows - row);
             const uint64_t bytes = kernels::gpu_bytes(matrix.format, rows, matrix.cols);
@@ -76,9 +66,8 @@ struct GpuModel::Loader {
     }
 
     Task<Status> upload(const Weight& weight, uint64_t at_row, const GpuMatrix& matrix) {
-        const uint64_t align = kernels::row_alignment(matrix.format, matrix.cols);
         const uint64_t rows = weight.rows * weight.slices;
-        const uint64_t step = std::max<uint64_t>(1, kChunkBytes / (weight.row_bytes() * align)) * align;
+        const uint64_t step = std::max<uint64_t>(1, kChunkBytes / weight.row_bytes());
         for (uint64_t row = 0; row < rows;) {
             const auto piece = std::ranges::find_if(matrix.pieces, [&](const GpuMatrix::Piece& p) {
                 return at_row + row >= p.first_row && at_row + row < p.first_row + p.rows;

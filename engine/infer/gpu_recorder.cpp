@@ -23,20 +23,24 @@ Result<gpu::Binding> GpuResources::floats(const std::vector<float>& values, std:
     return binding;
 }
 
+kernels::Variant GpuResources::variant() const {
+    const gpu::Info& info = device_.info();
+    const bool subgroups = info.subgroups && info.subgroup_min >= 32;
+    return {.reduction = subgroups ? kernels::Reduction::subgroup : kernels::Reduction::shared,
+            .activations = info.packed_dot ? kernels::Activations::planes : kernels::Activations::floats};
+}
+
 Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kernels::Format format,
                                              std::vector<gpu::Constant> constants, Cancel cancel) {
     std::string label(kernel.name);
-    if (kernel.reads_weights) label += "." + std::string(kernels::format_name(format));
+    if (kernel.reads_weights()) label += "." + std::string(kernels::format_name(format));
     std::string key = label;
     for (const gpu::Constant& constant : constants) {
         key += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
     }
     if (const auto it = pipelines_.find(key); it != pipelines_.end()) co_return it->second;
-    const gpu::Info& info = device_.info();
-    const auto reduction =
-        info.subgroups && info.subgroup_min >= 32 ? kernels::Reduction::subgroup : kernels::Reduction::shared;
     const auto access = kernel.accesses();
-    const gpu::Id id = CO_TRY(co_await device_.pipeline(kernels::shader(kernel, format, reduction), label,
+    const gpu::Id id = CO_TRY(co_await device_.pipeline(kernels::shader(kernel, format, variant()), label,
                                                         {access.begin(), access.end()}, std::move(constants), cancel));
     own(id);
     pipelines_.emplace(std::move(key), id);
@@ -46,7 +50,7 @@ Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kern
 Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
                               std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format) {
     std::string label(kernel.name);
-    if (kernel.reads_weights) label += " " + std::string(kernels::format_name(format));
+    if (kernel.reads_weights()) label += " " + std::string(kernels::format_name(format));
     for (const gpu::Constant& constant : constants) {
         const bool is_size = constant.name == "kOut" || constant.name == "kCols" || constant.name == "kDim";
         if (is_size) label += lapidary::format(" {}", uint64_t(constant.value));

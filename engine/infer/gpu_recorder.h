@@ -19,6 +19,8 @@ class GpuResources {
     GpuResources& operator=(const GpuResources&) = delete;
 
     [[nodiscard]] gpu::Device& device() const { return device_; }
+    // Which variant of the kernels suits the device.
+    [[nodiscard]] kernels::Variant variant() const;
 
     Result<gpu::Binding> buffer(uint64_t bytes, std::string_view label);
     // A small constant array.

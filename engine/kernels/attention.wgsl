@@ -1,8 +1,7 @@
 // attention — one query head of one token against the cache: softmax(q · Kᵀ) · V, online, any number of keys
 //
 // A workgroup takes 32 keys at a time: 4 threads a key for the scores, then each thread owns some elements of the
-// output. With kSplits > 1 the keys are shared out over grid.z and each part leaves (acc, max, sum) in `parts` for
-// attention_merge.
+// output. For blocks of tokens; attention_decode.wgsl is for one. grid: (heads, tokens).
 // qkv: [tokens, kStride], q first. caches: [kRing, kv_heads, kDim]. y: [tokens, heads · kDim].
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
 override kHeads: u32;
@@ -12,7 +11,6 @@ override kStride: u32;
 override kRing: u32;
 override kWindow: u32 = 0u;
 override kHalf: u32 = 0u;
-override kSplits: u32 = 1u;
 const kThreads = 128u;
 const kTile = 32u;
 
@@ -21,7 +19,6 @@ const kTile = 32u;
 @group(0) @binding(2) var<storage, read> k_cache: array<u32>;
 @group(0) @binding(3) var<storage, read> v_cache: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
-@group(0) @binding(5) var<storage, read_write> parts: array<f32>;  // [tokens, heads, splits, kDim + 2]
 override kDimOrMore: u32 = max(kDim, kThreads);
 var<workgroup> query: array<f32, kDimOrMore>;
 var<workgroup> partial: array<f32, kThreads>;
@@ -48,19 +45,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let end = step.position + token + 1u;
     var begin = 0u;
     if (kWindow > 0u && end > kWindow) { begin = end - kWindow; }
-    // This part's share of [begin, end).
-    let share = (end - begin + kSplits - 1u) / kSplits;
-    let first = min(begin + group.z * share, end);
-    let last = min(first + share, end);
-
     var acc = vec4f();  // elements t, t + 128, t + 256, t + 384
     var largest = -3.0e38;
     var sum = 0.0;
-    for (var tile = first; tile < last; tile += kTile) {
+    for (var tile = begin; tile < end; tile += kTile) {
         workgroupBarrier();
         let key = tile + t / 4u;
         var a = 0.0;
-        if (key < last) {
+        if (key < end) {
             let row = ((key % kRing) * kKvHeads + kv) * kDim;
             for (var i = 2u * (t % 4u); i < kDim; i += 8u) {
                 let k = key_pair(row + i);
@@ -71,7 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         workgroupBarrier();
         if (t < kTile) {
             let total = partial[4u * t] + partial[4u * t + 1u] + partial[4u * t + 2u] + partial[4u * t + 3u];
-            scores[t] = select(-3.0e38, total, tile + t < last);
+            scores[t] = select(-3.0e38, total, tile + t < end);
         }
         workgroupBarrier();
         var next = largest;
@@ -80,7 +72,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         acc *= fade;
         sum *= fade;
         largest = next;
-        let keys = min(kTile, last - tile);
+        let keys = min(kTile, end - tile);
         for (var j = 0u; j < keys; j++) {
             let p = exp(scores[j] - largest);
             sum += p;
@@ -91,20 +83,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             }
         }
     }
-    if (kSplits == 1u) {
-        for (var e = 0u; e < 4u; e++) {
-            let i = t + e * kThreads;
-            if (i < kDim) { y[(token * kHeads + head) * kDim + i] = acc[e] / sum; }
-        }
-        return;
-    }
-    let base = ((token * kHeads + head) * kSplits + group.z) * (kDim + 2u);
     for (var e = 0u; e < 4u; e++) {
         let i = t + e * kThreads;
-        if (i < kDim) { parts[base + i] = acc[e]; }
-    }
-    if (t == 0u) {
-        parts[base + kDim] = largest;
-        parts[base + kDim + 1u] = sum;
+        if (i < kDim) { y[(token * kHeads + head) * kDim + i] = acc[e] / sum; }
     }
 }

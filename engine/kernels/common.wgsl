@@ -45,22 +45,9 @@ fn pack_halves(v: vec2f) -> u32 {
     return half.x | (half.y << 16u);
 }
 
-// 32 weights, or the 32 activations they meet: two runs of 16. Fields, not an array: an array indexed in a loop may end
-// up in memory, and this must stay in registers.
-struct Chunk {
-    a0: vec4f, a1: vec4f, a2: vec4f, a3: vec4f,
-    b0: vec4f, b1: vec4f, b2: vec4f, b3: vec4f,
-}
-
-fn chunk_dot(v: Chunk, x: Chunk) -> f32 {
-    return dot(v.a0, x.a0) + dot(v.a1, x.a1) + dot(v.a2, x.a2) + dot(v.a3, x.a3) +
-           dot(v.b0, x.b0) + dot(v.b1, x.b1) + dot(v.b2, x.b2) + dot(v.b3, x.b3);
-}
-
-// v[i], without an index that is only known at run time.
-fn pick(v: vec4u, i: u32) -> u32 {
-    return select(select(v.x, v.y, i == 1u), select(v.z, v.w, i == 3u), i > 1u);
-}
+// 16 neighbouring weights. Fields, not an array: an array indexed in a loop may end up in memory, and this must stay in
+// registers.
+struct Run { v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f }
 
 // The four bytes of a word.
 fn bytes_of(word: u32) -> vec4u {
@@ -74,10 +61,11 @@ fn small(v: vec4u) -> vec4f {
 }
 
 fn signed_bytes(word: u32) -> vec4f {
-    return small(bytes_of(word ^ 0x80808080u)) - 128.0;
+    return bitcast<vec4f>(bytes_of(word ^ 0x80808080u) | vec4u(0x4B000000u)) - 8388736.0;
 }
 
-// The low (shift 0) or high (4) nibbles of the four bytes.
-fn nibbles(word: u32, shift: u32) -> vec4f {
-    return small((vec4u(word, word >> 8u, word >> 16u, word >> 24u) >> vec4u(shift)) & vec4u(15u));
+// Into how many parts the attention of one token to `keys` keys is split, so that enough workgroups have something to do.
+fn attention_splits(keys: u32, window: u32, most: u32) -> u32 {
+    let seen = select(keys, min(keys, window), window > 0u);
+    return clamp((seen + 63u) / 64u, 1u, most);
 }

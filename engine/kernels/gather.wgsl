@@ -1,10 +1,10 @@
 // gather — y[t, :] = scale · W[ids[t], :]
 //
-// One thread a chunk of 32 elements. W may be a part of a table: rows [kFirstRow, kFirstRow + kWRows); tokens outside
+// One thread a run of 16 elements. W may be a part of a table: rows [kFirstRow, kFirstRow + kWRows); tokens outside
 // it are left alone, another dispatch has them.
-// grid: (kChunks / 64, tokens).
+// grid: (kRuns / 64, tokens).
 override kCols: u32;
-override kChunks: u32 = kCols / 32u;
+override kRuns: u32 = kCols / 16u;
 override kFirstRow: u32 = 0u;
 override kWRows: u32;
 override kScale: f32 = 1.0;
@@ -16,19 +16,15 @@ override kScale: f32 = 1.0;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
-    let c = id.x;
+    let r = id.x;
     let token = id.y;
-    if (token >= step.tokens || c >= kChunks) { return; }
+    if (token >= step.tokens || r >= kRuns) { return; }
     let row = ids[token];
     if (row < kFirstRow || row >= kFirstRow + kWRows) { return; }
-    let v = chunk_values(row - kFirstRow, c);
-    let at = chunk_runs(c) / 4u + token * (kCols / 4u);
-    y[at.x] = v.a0 * kScale;
-    y[at.x + 1u] = v.a1 * kScale;
-    y[at.x + 2u] = v.a2 * kScale;
-    y[at.x + 3u] = v.a3 * kScale;
-    y[at.y] = v.b0 * kScale;
-    y[at.y + 1u] = v.b1 * kScale;
-    y[at.y + 2u] = v.b2 * kScale;
-    y[at.y + 3u] = v.b3 * kScale;
+    let v = run_values(row - kFirstRow, r);
+    let at = token * (kCols / 4u) + 4u * r;
+    y[at] = v.v0 * kScale;
+    y[at + 1u] = v.v1 * kScale;
+    y[at + 2u] = v.v2 * kScale;
+    y[at + 3u] = v.v3 * kScale;
 }

@@ -6,28 +6,52 @@ namespace lapidary::kernels {
 namespace {
 constexpr auto kRead = gpu::Access::read;
 constexpr auto kWrite = gpu::Access::write;
+
+std::string_view activations_source(Format format, Activations activations) {
+    if (activations == Activations::planes) return {};
+    return holds_whole_numbers(format) ? wgsl::x_floats_unit : wgsl::x_floats_run;
+}
 }  // namespace
 
-const Kernel kMatvec{"matvec", wgsl::matvec, {kRead, kRead, kRead, kRead, kWrite}, 5, true, true};
-const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite}, 5, true, false};
-const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, true, false};
+const Kernel kMatvec{"matvec",
+                     wgsl::matvec,
+                     {kRead, kRead, kRead, kRead, kRead, kRead, kWrite, kWrite},
+                     8,
+                     needs::weights | needs::sums | needs::activations | needs::planes};
+const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::weights};
+const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, needs::weights};
 const Kernel kResidualNorm{
-    "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, false, true};
-const Kernel kHeads{"heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, false, true};
-const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, false, false};
-const Kernel kAttentionMerge{"attention_merge", wgsl::attention_merge, {kRead, kRead, kWrite}, 3, false, false};
-const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, false, true};
-const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, false, false};
-const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, false, false};
-const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, false, false};
+    "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sums};
+const Kernel kHeads{"heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, needs::sums | needs::rope};
+const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, 0};
+const Kernel kAttentionDecode{"attention_decode",
+                              wgsl::attention_decode,
+                              {kRead, kRead, kRead, kRead, kWrite, kWrite, kWrite, kWrite},
+                              8,
+                              needs::sums | needs::rope};
+const Kernel kAttentionMerge{"attention_merge", wgsl::attention_merge, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kToPlanes{"to_planes", wgsl::to_planes, {kRead, kWrite}, 2, needs::sums | needs::planes};
+const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
+const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
+const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
 
-std::string shader(const Kernel& kernel, Format format, Reduction reduction) {
-    const bool subgroups = kernel.reduces && reduction == Reduction::subgroup;
+std::string shader(const Kernel& kernel, Format format, Variant variant) {
+    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    const bool subgroups = wants(needs::sums) && variant.reduction == Reduction::subgroup;
+    // Weights in floating point have no use for whole numbers.
+    const auto activations = holds_whole_numbers(format) ? variant.activations : Activations::floats;
     std::string out;
     if (subgroups) out += "enable subgroups;\n";
     out += wgsl::common;
-    if (kernel.reduces) out += subgroups ? wgsl::reduce_subgroup : wgsl::reduce_shared;
-    if (kernel.reads_weights) out += format_source(format);
+    if (wants(needs::sums)) out += subgroups ? wgsl::reduce_subgroup : wgsl::reduce_shared;
+    if (wants(needs::planes)) out += wgsl::planes;
+    if (wants(needs::rope)) out += wgsl::rope;
+    if (wants(needs::weights)) out += format_source(format);
+    if (wants(needs::activations)) {
+        out += activations == Activations::planes ? wgsl::x_planes : wgsl::x_floats;
+        out += activations_source(format, activations);
+    }
     return out + std::string(kernel.source);
 }
 

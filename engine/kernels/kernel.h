@@ -12,33 +12,54 @@
 
 namespace lapidary::kernels {
 
+// What a kernel's source needs before it.
+namespace needs {
+enum : uint8_t {
+    weights = 1,      // a weight format
+    sums = 2,         // a reduction
+    activations = 4,  // x_planes.wgsl or x_floats.wgsl
+    planes = 8,
+    rope = 16,
+};
+}
+
 struct Kernel {
     std::string_view name;
     std::string_view source;
-    std::array<gpu::Access, 6> access;
+    std::array<gpu::Access, 8> access;
     size_t bindings;
-    bool reads_weights;  // its source is preceded by that of a weight format
-    bool reduces;        // and by that of a reduction
+    uint8_t needs;
 
     [[nodiscard]] std::span<const gpu::Access> accesses() const { return {access.data(), bindings}; }
+    [[nodiscard]] bool reads_weights() const { return (needs & needs::weights) != 0; }
 };
 
-extern const Kernel kMatvec;          // step, w, x, aux, y
-extern const Kernel kMatmul;          // step, w, x, aux, y
-extern const Kernel kGather;          // step, w, ids, y
-extern const Kernel kResidualNorm;    // step, x, x2, w, h, y
-extern const Kernel kHeads;           // step, norms, rates, qkv, k_cache, v_cache
-extern const Kernel kAttention;       // step, qkv, k_cache, v_cache, y, parts
-extern const Kernel kAttentionMerge;  // step, parts, y
-extern const Kernel kPerLayer;        // step, context, tokens, w, y
-extern const Kernel kRoute;           // step, logits, scales, ids, shares
-extern const Kernel kCombine;         // step, shares, x, y
-extern const Kernel kArgmax;          // step, logits, best, ids, history
+extern const Kernel kMatvec;           // w, x, delta, norms, aux, step, h, y
+extern const Kernel kMatmul;           // step, w, x, aux, y
+extern const Kernel kGather;           // step, w, ids, y
+extern const Kernel kResidualNorm;     // step, x, x2, w, h, y
+extern const Kernel kHeads;            // step, norms, rates, qkv, k_cache, v_cache
+extern const Kernel kAttention;        // step, qkv, k_cache, v_cache, y
+extern const Kernel kAttentionDecode;  // step, qkv, norms, rates, k_cache, v_cache, parts, stats
+extern const Kernel kAttentionMerge;   // step, parts, stats, y
+extern const Kernel kToPlanes;         // x, y
+extern const Kernel kPerLayer;         // step, context, tokens, w, y
+extern const Kernel kRoute;            // step, logits, scales, ids, shares
+extern const Kernel kCombine;          // step, shares, x, y
+extern const Kernel kArgmax;           // step, logits, best, ids, history
 
 // How threads add up what they have: through workgroup memory, or by shuffling within subgroups of at least 32.
 enum class Reduction : uint8_t { shared, subgroup };
 
-// The complete WGSL: the common part, the reduction, the format's if the kernel reads weights, the kernel's own.
-std::string shader(const Kernel& kernel, Format format, Reduction reduction);
+// In what form matvec meets quantised weights with its activations.
+enum class Activations : uint8_t { floats, planes };
+
+struct Variant {
+    Reduction reduction = Reduction::shared;
+    Activations activations = Activations::floats;
+};
+
+// The complete WGSL: the common part, what the kernel needs, the kernel's own.
+std::string shader(const Kernel& kernel, Format format, Variant variant);
 
 }  // namespace lapidary::kernels

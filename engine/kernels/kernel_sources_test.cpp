@@ -7,16 +7,23 @@ namespace {
 
 TEST(Shader, PutsTheFormatBeforeTheKernelThatReadsIt) {
     for (int f = 0; f <= int(Format::f32); ++f) {
-        const std::string text = shader(kMatvec, Format(f), Reduction::shared);
-        EXPECT_NE(text.find("fn chunk_values"), std::string::npos) << format_name(Format(f));
-        EXPECT_LT(text.find("fn chunk_values"), text.find("fn main"));
+        const std::string text = shader(kMatvec, Format(f), {});
+        EXPECT_NE(text.find("fn run_values"), std::string::npos) << format_name(Format(f));
+        EXPECT_LT(text.find("fn run_values"), text.find("fn main"));
         EXPECT_EQ(text.find("enable subgroups"), std::string::npos);
     }
 }
 
 TEST(Shader, AsksForSubgroupsOnlyWhereTheyAreUsed) {
-    EXPECT_TRUE(shader(kMatvec, Format::q4_k, Reduction::subgroup).starts_with("enable subgroups;"));
-    EXPECT_EQ(shader(kCombine, Format::f32, Reduction::subgroup).find("enable"), std::string::npos);
+    EXPECT_TRUE(shader(kMatvec, Format::q4_k, {.reduction = Reduction::subgroup}).starts_with("enable subgroups;"));
+    EXPECT_EQ(shader(kCombine, Format::f32, {.reduction = Reduction::subgroup}).find("enable"), std::string::npos);
+}
+
+TEST(Shader, MeetsWeightsInFloatingPointWithFloats) {
+    const Variant planes{.activations = Activations::planes};
+    EXPECT_NE(shader(kMatvec, Format::q4_k, planes).find("dot4I8Packed"), std::string::npos);
+    EXPECT_EQ(shader(kMatvec, Format::q4_k, {}).find("dot4I8Packed"), std::string::npos);
+    EXPECT_EQ(shader(kMatvec, Format::f16, planes).find("dot4I8Packed"), std::string::npos);
 }
 
 }  // namespace

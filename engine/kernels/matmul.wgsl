@@ -1,7 +1,7 @@
 // matmul — the same as matvec for many tokens at once: y[t, r] = finish(Σ_i W[r, i] · x[t, i])
 //
 // A workgroup computes a tile of 64 rows × 64 tokens; thread (tx, ty) the rows tx + 16 i and the tokens ty + 16 j. A step
-// takes one chunk of 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
+// takes 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
 // grid: (outputs / kOutputs, tokens / 64). finish as in matvec: with 1, the tile's first 32 rows are gate's, the others up's.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
@@ -56,7 +56,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let first = group.x * kOutputs;
     let token0 = group.y * 64u;
     if (token0 >= step.tokens) { return; }
-    // Quarters of the workgroup fill the tiles: two threads a row of W, two a token; each brings half a chunk.
+    // Quarters of the workgroup fill the tiles: two threads a row of W, two a token; each brings a run of 16.
     let lane = t % 64u;
     let second = (t / 64u) % 2u == 1u;
     let row = w_row(first, lane);
@@ -72,14 +72,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var s3 = vec4f();
     for (var c = 0u; c < kChunks; c++) {
         if (t < 128u) {
-            let v = chunk_values(row, c);
-            tile_w[place + (k0 ^ swap)] = select(v.a0, v.b0, second);
-            tile_w[place + ((k0 + 1u) ^ swap)] = select(v.a1, v.b1, second);
-            tile_w[place + ((k0 + 2u) ^ swap)] = select(v.a2, v.b2, second);
-            tile_w[place + ((k0 + 3u) ^ swap)] = select(v.a3, v.b3, second);
+            let v = run_values(row, 2u * c + k0 / 4u);
+            tile_w[place + (k0 ^ swap)] = v.v0;
+            tile_w[place + ((k0 + 1u) ^ swap)] = v.v1;
+            tile_w[place + ((k0 + 2u) ^ swap)] = v.v2;
+            tile_w[place + ((k0 + 3u) ^ swap)] = v.v3;
         } else {
-            let runs = chunk_runs(c);
-            let at = select(runs.x, runs.y, second) / 4u + x_base;
+            let at = x_base + 8u * c + k0;
             tile_x[place + (k0 ^ swap)] = x[at];
             tile_x[place + ((k0 + 1u) ^ swap)] = x[at + 1u];
             tile_x[place + ((k0 + 2u) ^ swap)] = x[at + 2u];

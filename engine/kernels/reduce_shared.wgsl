@@ -1,4 +1,4 @@
-// Sums over threads through workgroup memory: works everywhere. reduce_subgroup.wgsl has the same two functions.
+// Sums over threads through workgroup memory: works everywhere. reduce_subgroup.wgsl has the same functions.
 var<workgroup> lane_sums: array<vec4f, 256>;
 
 // The sum over each group of `lanes` neighbouring threads (a power of two), in every group's first thread.
@@ -17,4 +17,24 @@ fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
     _ = sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads);
     return lane_sums[0].x;
+}
+
+// The larger of this thread's and its neighbour's (t ^ 1).
+fn max_of_pair(value: f32, t: u32) -> f32 {
+    workgroupBarrier();
+    lane_sums[t].x = value;
+    workgroupBarrier();
+    return max(value, lane_sums[t ^ 1u].x);
+}
+
+// The largest of the workgroup's, in every thread.
+fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
+    workgroupBarrier();
+    lane_sums[t] = value;
+    for (var half = threads / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t < half) { lane_sums[t] = max(lane_sums[t], lane_sums[t + half]); }
+    }
+    workgroupBarrier();
+    return lane_sums[0];
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <numeric>
 
 #include "base/half.h"
 #include "kernels/wgsl_sources.h"
@@ -12,67 +11,140 @@
 namespace lapidary::kernels {
 namespace {
 
-constexpr uint64_t kChunk = 32;
+constexpr uint64_t kUnit = 64;    // weights
+constexpr uint64_t kBlock = 256;  // weights, four units
 
-// Blocks of `source_bytes` regrouped: the `parts` of `group` blocks one after the other, then the group's tails.
-struct Part {
-    size_t offset;
-    size_t size;
-};
-struct Regroup {
-    size_t source_bytes;
-    size_t group;              // blocks
-    std::array<Part, 3> body;  // copied per block, in this order
-    Part tail;                 // collected at the end of the group; f16, widened to f32 when `widen`
-    bool widen;
-
-    [[nodiscard]] size_t body_bytes() const {
-        return std::accumulate(body.begin(), body.end(), size_t{0},
-                               [](size_t sum, const Part& p) { return sum + p.size; });
-    }
-    [[nodiscard]] size_t group_bytes() const { return group * body_bytes() + 16; }
+// What a format keeps for each unit and each four of them; the numbers of formats/*.wgsl.
+struct Shape {
+    size_t quant_bytes;
+    size_t scale_words;
+    size_t block_words;
 };
 
-constexpr Regroup kQ6K = {
-    .source_bytes = 210, .group = 4, .body = {{{0, 128}, {128, 64}, {192, 16}}}, .tail = {208, 2}, .widen = true};
-constexpr Regroup kQ40 = {
-    .source_bytes = 18, .group = 8, .body = {{{2, 16}, {0, 0}, {0, 0}}}, .tail = {0, 2}, .widen = false};
-constexpr Regroup kQ80 = {
-    .source_bytes = 34, .group = 8, .body = {{{2, 32}, {0, 0}, {0, 0}}}, .tail = {0, 2}, .widen = false};
-
-const Regroup* regroup_of(Format format) {
+constexpr Shape shape_of(Format format) {
     switch (format) {
-        case Format::q6_k: return &kQ6K;
-        case Format::q4_0: return &kQ40;
-        case Format::q8_0: return &kQ80;
-        default: return nullptr;
+        case Format::q4_k: return {32, 1, 1};
+        case Format::q5_k: return {32, 3, 1};
+        case Format::q6_k: return {48, 1, 1};
+        case Format::q4_0: return {32, 1, 0};
+        case Format::q8_0: return {64, 1, 0};
+        case Format::i8: return {64, 8, 0};
+        case Format::f16:
+        case Format::bf16: return {128, 0, 0};
+        case Format::f32: return {256, 0, 0};
     }
+    return {};
 }
 
-uint64_t block_elements(Format format) {
-    return format == Format::q6_k ? 256 : 32;
+uint64_t units_of(uint64_t cols) {
+    return (cols + kUnit - 1) / kUnit;
 }
 
-void regroup(const Regroup& shape, std::span<const uint8_t> in, uint64_t blocks, uint8_t* out) {
-    const size_t body = shape.body_bytes();
-    for (uint64_t b = 0; b < blocks; ++b) {
-        const uint8_t* block = in.data() + b * shape.source_bytes;
-        uint8_t* group = out + b / shape.group * shape.group_bytes();
-        uint8_t* to = group + b % shape.group * body;
-        for (const Part& part : shape.body) {
-            std::memcpy(to, block + part.offset, part.size);
-            to += part.size;
-        }
-        uint8_t* tails = group + shape.group * body;
-        if (shape.widen) {
-            uint16_t half = 0;
-            std::memcpy(&half, block + shape.tail.offset, 2);
-            const float wide = f16_to_f32(half);
-            std::memcpy(tails + b % shape.group * 4, &wide, 4);
+// One row on the GPU, being filled.
+struct Row {
+    uint8_t* quants;
+    uint8_t* words;  // behind the quants: scales of all units, then of all blocks
+    Shape shape;
+    uint64_t units;
+
+    [[nodiscard]] uint8_t* unit(uint64_t u) const { return quants + u * shape.quant_bytes; }
+    void scale(uint64_t u, size_t i, uint32_t word) const {
+        std::memcpy(words + 4 * (u * shape.scale_words + i), &word, 4);
+    }
+    void block(uint64_t b, uint32_t word) const { std::memcpy(words + 4 * (units * shape.scale_words + b), &word, 4); }
+};
+
+uint16_t half_at(const uint8_t* bytes) {
+    uint16_t half = 0;
+    std::memcpy(&half, bytes, 2);
+    return half;
+}
+
+uint32_t word_at(const uint8_t* bytes) {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes, 4);
+    return word;
+}
+
+void put_word(uint8_t* bytes, uint32_t word) {
+    std::memcpy(bytes, &word, 4);
+}
+
+// Scales and mins of sub-blocks 2 k and 2 k + 1 of a Q4_K or Q5_K block, a byte each.
+uint32_t scales_and_mins(const uint8_t* packed, size_t k) {
+    std::array<uint8_t, 4> out{};
+    for (size_t i = 0; i < 2; ++i) {
+        const size_t j = 2 * k + i;
+        if (j < 4) {
+            out[i] = packed[j] & 63;
+            out[2 + i] = packed[4 + j] & 63;
         } else {
-            std::memcpy(tails + b % shape.group * 2, block + shape.tail.offset, 2);
+            out[i] = uint8_t((packed[4 + j] & 15) | (packed[j - 4] >> 6) << 4);
+            out[2 + i] = uint8_t((packed[4 + j] >> 4) | (packed[j] >> 6) << 4);
         }
     }
+    return word_at(out.data());
+}
+
+void pack_q4_k(const uint8_t* block, uint64_t b, const Row& row) {
+    std::memcpy(row.unit(4 * b), block + 16, 128);
+    for (size_t k = 0; k < 4; ++k) row.scale(4 * b + k, 0, scales_and_mins(block + 4, k));
+    row.block(b, word_at(block));
+}
+
+void pack_q5_k(const uint8_t* block, uint64_t b, const Row& row) {
+    std::memcpy(row.unit(4 * b), block + 48, 128);
+    for (size_t k = 0; k < 4; ++k) {
+        row.scale(4 * b + k, 0, scales_and_mins(block + 4, k));
+        for (size_t half = 0; half < 2; ++half) {
+            uint32_t bits = 0;
+            for (size_t i = 0; i < 8; ++i) {
+                bits |= (word_at(block + 16 + 4 * i) >> (2 * k + half) & 0x01010101u) << i;
+            }
+            row.scale(4 * b + k, 1 + half, bits);
+        }
+    }
+    row.block(b, word_at(block));
+}
+
+void pack_q6_k(const uint8_t* block, uint64_t b, const Row& row) {
+    constexpr uint32_t kLow = 0x0F0F0F0Fu;
+    constexpr uint32_t kPair = 0x03030303u;
+    for (size_t k = 0; k < 4; ++k) {
+        const uint8_t* ql = block + k / 2 * 64;        // of 128 elements
+        const uint8_t* qh = block + 128 + k / 2 * 32;  // two bits each: elements l, l + 32, l + 64, l + 96
+        uint8_t* out = row.unit(4 * b + k);
+        const size_t nibble = k % 2 * 4;
+        const size_t pair = k % 2 * 4;
+        for (size_t i = 0; i < 16; i += 4) {
+            const auto low = [&](size_t at) { return word_at(ql + at + i) >> nibble & kLow; };
+            const auto high = [&](size_t at, size_t shift) { return word_at(qh + at + i) >> (pair + shift) & kPair; };
+            put_word(out + i, low(0) | low(32) << 4);
+            put_word(out + 16 + i, low(16) | low(48) << 4);
+            put_word(out + 32 + i, high(0, 0) | high(16, 0) << 2 | high(0, 2) << 4 | high(16, 2) << 6);
+        }
+        row.scale(4 * b + k, 0, word_at(block + 192 + 4 * k));
+    }
+    row.block(b, std::bit_cast<uint32_t>(f16_to_f32(half_at(block + 208))));
+}
+
+// Two blocks of 32, the second missing at the end of an odd row.
+void pack_q4_0(const uint8_t* first, const uint8_t* second, uint64_t u, const Row& row) {
+    constexpr uint32_t kLow = 0x0F0F0F0Fu;
+    uint8_t* out = row.unit(u);
+    for (size_t i = 0; i < 16; i += 4) {
+        const uint32_t a = word_at(first + 2 + i);
+        const uint32_t b = second != nullptr ? word_at(second + 2 + i) : 0;
+        put_word(out + i, (a & kLow) | (b & kLow) << 4);
+        put_word(out + 16 + i, (a >> 4 & kLow) | (b & ~kLow));
+    }
+    row.scale(u, 0, half_at(first) | (second != nullptr ? uint32_t(half_at(second)) << 16 : 0));
+}
+
+void pack_q8_0(const uint8_t* first, const uint8_t* second, uint64_t u, const Row& row) {
+    std::memcpy(row.unit(u), first + 2, 32);
+    if (second != nullptr) std::memcpy(row.unit(u) + 32, second + 2, 32);
+    row.scale(u, 0, half_at(first) | (second != nullptr ? uint32_t(half_at(second)) << 16 : 0));
 }
 
 // A run of 16 numbers as scale · q + min, with q in −128 … 127, taken straight from the fields of its block.
@@ -81,12 +153,6 @@ struct Run {
     float min = 0;
     std::array<int8_t, 16> q{};
 };
-
-uint16_t half_at(const uint8_t* bytes) {
-    uint16_t half = 0;
-    std::memcpy(&half, bytes, 2);
-    return half;
-}
 
 constexpr std::array<int8_t, 16> kIq4Levels = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                1,    13,   25,  38,  53,  69,  89,  113};
@@ -167,18 +233,43 @@ Run run_of_block256(TensorType type, const uint8_t* block, size_t k) {
     return run;
 }
 
-void widen_to_i8(TensorType type, std::span<const uint8_t> in, uint64_t elements, uint8_t* out) {
+void pack_i8(TensorType type, const uint8_t* in, uint64_t cols, const Row& row) {
     const TensorTypeInfo& info = tensor_type_info(type);
-    for (uint64_t c = 0; c < elements / kChunk; ++c) {
-        uint8_t* chunk = out + c * 48;
-        for (size_t h = 0; h < 2; ++h) {
-            const uint8_t* block = in.data() + c * kChunk / info.block_elements * info.block_bytes;
-            const Run run = info.block_elements == 32 ? run_of_block32(type, block, h)
-                                                      : run_of_block256(type, block, size_t(c % 8 * 2 + h));
-            std::memcpy(chunk + 16 * h, run.q.data(), 16);
-            std::memcpy(chunk + 32 + 8 * h, &run.scale, 4);
-            std::memcpy(chunk + 36 + 8 * h, &run.min, 4);
+    for (uint64_t r = 0; r < cols / 16; ++r) {
+        const uint8_t* block = in + r * 16 / info.block_elements * info.block_bytes;
+        const Run run = info.block_elements == 32 ? run_of_block32(type, block, size_t(r % 2))
+                                                  : run_of_block256(type, block, size_t(r % 16));
+        std::memcpy(row.unit(r / 4) + 16 * (r % 4), run.q.data(), 16);
+        row.scale(r / 4, size_t(r % 4), std::bit_cast<uint32_t>(run.scale));
+        row.scale(r / 4, size_t(4 + r % 4), std::bit_cast<uint32_t>(-run.min));
+    }
+}
+
+void pack_row(TensorType type, Format format, const uint8_t* in, uint64_t cols, const Row& row) {
+    const TensorTypeInfo& info = tensor_type_info(type);
+    const auto block = [&](uint64_t b) { return in + b * info.block_bytes; };
+    switch (format) {
+        case Format::q4_k:
+            for (uint64_t b = 0; b < cols / kBlock; ++b) pack_q4_k(block(b), b, row);
+            break;
+        case Format::q5_k:
+            for (uint64_t b = 0; b < cols / kBlock; ++b) pack_q5_k(block(b), b, row);
+            break;
+        case Format::q6_k:
+            for (uint64_t b = 0; b < cols / kBlock; ++b) pack_q6_k(block(b), b, row);
+            break;
+        case Format::q4_0:
+        case Format::q8_0: {
+            const auto pack = format == Format::q4_0 ? pack_q4_0 : pack_q8_0;
+            for (uint64_t u = 0; u < row.units; ++u) {
+                pack(block(2 * u), kUnit * u + 32 < cols ? block(2 * u + 1) : nullptr, u, row);
+            }
+            break;
         }
+        case Format::i8: pack_i8(type, in, cols, row); break;
+        case Format::f16:
+        case Format::bf16:
+        case Format::f32: std::memcpy(row.quants, in, size_t(row_bytes(type, cols))); break;
     }
 }
 
@@ -204,52 +295,42 @@ std::string_view format_name(Format format) {
     return kNames[size_t(format)];
 }
 
-std::string_view format_source(Format format) {
+bool holds_whole_numbers(Format format) {
+    return format != Format::f16 && format != Format::bf16 && format != Format::f32;
+}
+
+std::string format_source(Format format) {
     constexpr std::array<std::string_view, 9> kSources = {wgsl::formats_q4_k, wgsl::formats_q5_k, wgsl::formats_q6_k,
                                                           wgsl::formats_q4_0, wgsl::formats_q8_0, wgsl::formats_i8,
                                                           wgsl::formats_f16,  wgsl::formats_bf16, wgsl::formats_f32};
-    return kSources[size_t(format)];
+    std::string out(holds_whole_numbers(format) ? wgsl::formats_unit : wgsl::formats_floats);
+    return out += kSources[size_t(format)];
 }
 
 Status check_columns(TensorType type, uint64_t cols) {
-    const uint64_t unit = std::max<uint64_t>(kChunk, tensor_type_info(type).block_elements);
+    const uint64_t unit = std::max<uint64_t>(32, tensor_type_info(type).block_elements);
     if (cols % unit == 0) return {};
     return fail(Code::unsupported, "the GPU backend needs rows of a multiple of {} elements for {}, not {}", unit,
                 tensor_type_name(type), cols);
 }
 
 uint64_t gpu_bytes(Format format, uint64_t rows, uint64_t cols) {
-    const uint64_t elements = rows * cols;
-    if (const Regroup* shape = regroup_of(format)) {
-        const uint64_t blocks = elements / block_elements(format);
-        return (blocks + shape->group - 1) / shape->group * shape->group_bytes();
-    }
-    switch (format) {
-        case Format::q4_k: return elements / 256 * 144;
-        case Format::q5_k: return elements / 256 * 176;
-        case Format::i8: return elements / kChunk * 48;
-        case Format::f16:
-        case Format::bf16: return elements * 2;
-        default: return elements * 4;
-    }
-}
-
-uint64_t row_alignment(Format format, uint64_t cols) {
-    const Regroup* shape = regroup_of(format);
-    if (shape == nullptr) return 1;
-    const uint64_t blocks = cols / block_elements(format);  // of a row
-    return shape->group / std::gcd(uint64_t{shape->group}, blocks);
+    const Shape shape = shape_of(format);
+    const uint64_t units = units_of(cols);
+    const uint64_t words = units * shape.scale_words + (units + 3) / 4 * shape.block_words;
+    return rows * (units * shape.quant_bytes + (words * 4 + 15) / 16 * 16);
 }
 
 std::vector<uint8_t> repack(TensorType type, std::span<const uint8_t> file_bytes, uint64_t rows, uint64_t cols) {
     const Format format = format_of(type);
-    std::vector<uint8_t> out(size_t(gpu_bytes(format, rows, cols)));
-    if (const Regroup* shape = regroup_of(format)) {
-        regroup(*shape, file_bytes, rows * cols / block_elements(format), out.data());
-    } else if (format == Format::i8) {
-        widen_to_i8(type, file_bytes, rows * cols, out.data());
-    } else {
-        std::memcpy(out.data(), file_bytes.data(), std::min(out.size(), file_bytes.size()));
+    const Shape shape = shape_of(format);
+    const uint64_t units = units_of(cols);
+    const auto stride = size_t(gpu_bytes(format, 1, cols));
+    std::vector<uint8_t> out(stride * size_t(rows));
+    for (uint64_t r = 0; r < rows; ++r) {
+        uint8_t* quants = out.data() + r * stride;
+        pack_row(type, format, file_bytes.data() + r * row_bytes(type, cols), cols,
+                 {quants, quants + units * shape.quant_bytes, shape, units});
     }
     return out;
 }

@@ -1,8 +1,11 @@
-// Repacked weights decode to the same numbers. The decoders here say in C++ what formats/*.wgsl say in WGSL.
+// Repacked weights decode to the same numbers. The decoder here says in C++ what formats/*.wgsl say in WGSL.
 #include "kernels/weight_format.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/half.h"
@@ -16,8 +19,7 @@ constexpr TensorType kAll[] = {TensorType::f32,  TensorType::f16,    TensorType:
                                TensorType::q2_k, TensorType::q3_k,   TensorType::q4_k,   TensorType::q5_k,
                                TensorType::q6_k, TensorType::iq4_nl, TensorType::iq4_xs, TensorType::mxfp4};
 
-// Random blocks whose scales are ordinary numbers: f16 fields of 0x3C00 plus noise would be a coincidence of layout, so
-// all bytes are random and rows that decode to something infinite are left out of the comparison.
+// All bytes are random; numbers that decode to something infinite are left out of the comparison.
 std::vector<uint8_t> random_bytes(size_t size, uint32_t seed) {
     std::vector<uint8_t> out(size);
     for (uint8_t& byte : out) {
@@ -27,81 +29,113 @@ std::vector<uint8_t> random_bytes(size_t size, uint32_t seed) {
     return out;
 }
 
-template <class T>
-T at(const std::vector<uint8_t>& bytes, size_t offset) {
-    T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof(T));
-    return value;
-}
+// A repacked row as a kernel reads it.
+struct PackedRow {
+    const uint8_t* bytes;
+    Format format;
+    uint64_t units;
 
-TEST(WeightFormat, Int8ChunksHoldTheRarerTypesWithoutLoss) {
+    [[nodiscard]] size_t quant_bytes() const {
+        constexpr std::array<size_t, 9> kBytes = {32, 32, 48, 32, 64, 64, 128, 128, 256};
+        return kBytes[size_t(format)];
+    }
+    [[nodiscard]] const uint8_t* unit(uint64_t u) const { return bytes + u * quant_bytes(); }
+    [[nodiscard]] uint32_t word(uint64_t i) const {
+        uint32_t out = 0;
+        std::memcpy(&out, bytes + units * quant_bytes() + 4 * i, 4);
+        return out;
+    }
+    [[nodiscard]] float half_of(uint32_t word, size_t which) const {
+        return f16_to_f32(uint16_t(word >> (16 * which)));
+    }
+
+    [[nodiscard]] float at(uint64_t i) const {
+        const uint64_t u = i / 64;
+        const size_t run = i % 64 / 16;
+        const uint8_t* q = unit(u) + run % 2 * 16 + i % 16;  // of nibbles
+        const int nibble = run < 2 ? *q & 15 : *q >> 4;
+        switch (format) {
+            case Format::q4_k:
+            case Format::q5_k: {
+                const size_t per_unit = format == Format::q4_k ? 1 : 3;
+                const uint32_t d = word(units * per_unit + u / 4);
+                const uint32_t s = word(u * per_unit);
+                int value = nibble;
+                if (format == Format::q5_k) {
+                    const uint32_t bits = word(u * 3 + 1 + run / 2);
+                    const size_t element = i % 32;
+                    value |= int(bits >> (element % 4 * 8 + element / 4) & 1) << 4;
+                }
+                return half_of(d, 0) * float(s >> (8 * (run / 2)) & 255) * float(value) -
+                       half_of(d, 1) * float(s >> (16 + 8 * (run / 2)) & 255);
+            }
+            case Format::q6_k: {
+                const int high = unit(u)[32 + i % 16] >> (2 * run) & 3;
+                const auto scale = float(int8_t(word(u) >> (8 * run)));
+                return std::bit_cast<float>(word(units + u / 4)) * scale * float((nibble | high << 4) - 32);
+            }
+            case Format::q4_0: return half_of(word(u), run / 2) * float(nibble - 8);
+            case Format::q8_0: return half_of(word(u), run / 2) * float(int8_t(unit(u)[i % 64]));
+            case Format::i8:
+                return std::bit_cast<float>(word(8 * u + run)) * float(int8_t(unit(u)[i % 64])) -
+                       std::bit_cast<float>(word(8 * u + 4 + run));
+            case Format::f16:
+            case Format::bf16: {
+                uint16_t bits = 0;
+                std::memcpy(&bits, bytes + 2 * i, 2);
+                return format == Format::f16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+            }
+            case Format::f32: {
+                float value = 0;
+                std::memcpy(&value, bytes + 4 * i, 4);
+                return value;
+            }
+        }
+        return 0;
+    }
+};
+
+TEST(WeightFormat, RepackingKeepsEveryNumberOfEveryType) {
     for (const TensorType type : kAll) {
-        if (format_of(type) != Format::i8) continue;
-        SCOPED_TRACE(tensor_type_name(type));
-        constexpr uint64_t kRows = 3;
-        constexpr uint64_t kCols = 512;
-        const auto file = random_bytes(size_t(kRows * row_bytes(type, kCols)), 5 + uint32_t(type));
-        std::vector<float> expected(kRows * kCols);
-        quant::decode(type, file.data(), expected);
-        const auto packed = repack(type, file, kRows, kCols);
-        ASSERT_EQ(packed.size(), gpu_bytes(Format::i8, kRows, kCols));
-        for (size_t i = 0; i < expected.size(); ++i) {
-            if (!(std::abs(expected[i]) < 1e30f)) continue;
-            const size_t chunk = i / 32 * 48;
-            const size_t half = i % 32 / 16;
-            const auto scale = at<float>(packed, chunk + 32 + 8 * half);
-            const auto min = at<float>(packed, chunk + 36 + 8 * half);
-            ASSERT_EQ(scale * float(int8_t(packed[chunk + i % 32])) + min, expected[i]) << "element " << i;
+        // An odd number of 32s where the type's blocks allow it: the last unit is half empty then.
+        const bool small = 96 % tensor_type_info(type).block_elements == 0;
+        for (const uint64_t cols : {uint64_t{512}, small ? uint64_t{96} : uint64_t{256}}) {
+            SCOPED_TRACE(std::string(tensor_type_name(type)) + " " + std::to_string(cols));
+            constexpr uint64_t kRows = 3;
+            const auto file = random_bytes(size_t(kRows * row_bytes(type, cols)), 5 + uint32_t(type));
+            std::vector<float> expected(kRows * cols);
+            quant::decode(type, file.data(), expected);
+            const Format format = format_of(type);
+            const auto packed = repack(type, file, kRows, cols);
+            ASSERT_EQ(packed.size(), gpu_bytes(format, kRows, cols));
+            for (size_t i = 0; i < expected.size(); ++i) {
+                const uint64_t stride = packed.size() / kRows;
+                const PackedRow row{packed.data() + i / cols * stride, format, (cols + 63) / 64};
+                if (!(std::abs(expected[i]) < 1e30f)) continue;
+                ASSERT_EQ(row.at(i % cols), expected[i]) << "element " << i;
+            }
         }
     }
 }
 
-TEST(WeightFormat, RegroupedBlocksKeepEveryByte) {
-    // Q8_0: 16 vec4 of quants, then the eight scales.
-    constexpr uint64_t kCols = 96;  // three blocks a row: groups span rows
-    constexpr uint64_t kRows = 8;
-    const auto file = random_bytes(size_t(kRows * row_bytes(TensorType::q8_0, kCols)), 9);
-    const auto packed = repack(TensorType::q8_0, file, kRows, kCols);
-    ASSERT_EQ(packed.size(), kRows * 3 / 8 * 272);
-    for (size_t block = 0; block < kRows * 3; ++block) {
-        const size_t group = block / 8 * 272;
-        EXPECT_EQ(at<uint16_t>(packed, group + 256 + block % 8 * 2), at<uint16_t>(file, block * 34));
-        for (size_t i = 0; i < 32; ++i) ASSERT_EQ(packed[group + block % 8 * 32 + i], file[block * 34 + 2 + i]);
-    }
-    // Q6_K: 13 vec4 a block, four factors in f32 behind four blocks.
-    const auto wide = random_bytes(size_t(row_bytes(TensorType::q6_k, 256 * 6)), 11);
-    const auto repacked = repack(TensorType::q6_k, wide, 1, 256 * 6);
-    ASSERT_EQ(repacked.size(), 2u * 53 * 16);
-    for (size_t block = 0; block < 6; ++block) {
-        const size_t group = block / 4 * 53 * 16;
-        EXPECT_EQ(at<uint32_t>(repacked, group + 52 * 16 + block % 4 * 4),
-                  std::bit_cast<uint32_t>(f16_to_f32(at<uint16_t>(wide, block * 210 + 208))));
-        for (size_t i = 0; i < 208; ++i) ASSERT_EQ(repacked[group + block % 4 * 208 + i], wide[block * 210 + i]);
-    }
+TEST(WeightFormat, WhatFillsUpTheLastUnitIsZero) {
+    const auto file = random_bytes(size_t(row_bytes(TensorType::q8_0, 96)), 9);
+    const auto packed = repack(TensorType::q8_0, file, 1, 96);
+    const PackedRow row{packed.data(), Format::q8_0, 2};
+    for (size_t i = 96; i < 128; ++i) EXPECT_EQ(row.at(i), 0.0f);
 }
 
-TEST(WeightFormat, PiecesThatBeginAtAlignedRowsFitTogether) {
-    for (const TensorType type : kAll) {
-        SCOPED_TRACE(tensor_type_name(type));
-        constexpr uint64_t kCols = 768;
-        const Format format = format_of(type);
-        const uint64_t align = row_alignment(format, kCols);
-        const uint64_t rows = 4 * align;
-        const auto file = random_bytes(size_t(rows * row_bytes(type, kCols)), 21);
-        const auto whole = repack(type, file, rows, kCols);
-        const uint64_t cut = align * row_bytes(type, kCols);
-        const auto rest = repack(type, std::span(file).subspan(size_t(cut)), rows - align, kCols);
-        const uint64_t offset = gpu_bytes(format, align, kCols);
-        ASSERT_EQ(offset + rest.size(), whole.size());
-        EXPECT_TRUE(std::equal(rest.begin(), rest.end(), whole.begin() + ptrdiff_t(offset)));
-        EXPECT_EQ(whole.size() % 16, 0u);
+TEST(WeightFormat, RowsTakeAMultipleOf16Bytes) {
+    for (int f = 0; f <= int(Format::f32); ++f) {
+        for (const uint64_t cols : {32, 96, 256, 1536}) EXPECT_EQ(gpu_bytes(Format(f), 1, cols) % 16, 0u);
     }
+    EXPECT_EQ(gpu_bytes(Format::q4_k, 2, 1536), 2 * 896u);
 }
 
-TEST(WeightFormat, RefusesRowsThatKernelsCannotTake) {
-    EXPECT_TRUE(check_columns(TensorType::f32, 64));
-    EXPECT_FALSE(check_columns(TensorType::f32, 40));
-    EXPECT_FALSE(check_columns(TensorType::q4_k, 128));
+TEST(WeightFormat, RowsThatDoNotFitTheKernelsAreRefused) {
+    EXPECT_TRUE(check_columns(TensorType::q4_k, 512));
+    EXPECT_FALSE(check_columns(TensorType::q4_k, 320));
+    EXPECT_FALSE(check_columns(TensorType::f16, 40));
 }
 
 }  // namespace

@@ -1,0 +1,271 @@
+// The program of one token. A dispatch costs 2 µs on an H200 before it does anything, so what lies between two products
+// is done by the workgroups of the second one (matvec.wgsl), and everything about attention is one dispatch.
+#include <utility>
+
+#include "infer/gpu_division.h"
+#include "infer/gpu_forward.h"
+#include "model/memory.h"
+
+namespace lapidary::infer {
+namespace {
+
+uint32_t ceil_div(uint64_t a, uint64_t b) {
+    return uint32_t((a + b - 1) / b);
+}
+
+// How many query heads that share a key head one workgroup takes: two where it has room. Four read less, but there are
+// fewer workgroups then, each with more to do.
+uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) {
+    constexpr uint32_t kOthers = 10 * 1024;  // scores, sums and the token's own key
+    const uint32_t sharing = shape.heads / shape.kv_heads;
+    const bool two = sharing % 2 == 0 && 2 * shape.head_dim * 4 + kOthers <= info.max_workgroup_bytes;
+    return two ? 2 : 1;
+}
+
+// Threads that share a column of the values; the kernel has 256 and a tile of 64 keys.
+uint32_t column_sharers(uint32_t head_dim, bool half) {
+    const uint32_t columns = head_dim / (half ? 8 : 4);
+    uint32_t sharers = 64;
+    while (sharers > 1 && sharers * columns > 256) sharers /= 2;
+    return sharers;
+}
+
+// The longest row whose seam one workgroup can hold in its registers: a run of 16 a thread.
+constexpr uint64_t kMostSeam = 16ull * 256;
+
+}  // namespace
+
+kernels::Activations GpuForward::form_for(const GpuMatrix& matrix) const {
+    return kernels::holds_whole_numbers(matrix.format) ? resources_.variant().activations
+                                                       : kernels::Activations::floats;
+}
+
+Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block) {
+    const GpuMatrix& m = *p.matrix;
+    // Stacked halves (gate and up) and experts need all rows in one binding.
+    const bool pairs = p.finish == Finish::gelu_gate;
+    const bool whole = pairs || p.experts > 0;
+    if (whole && m.pieces.size() > 1) {
+        co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
+                       format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
+    }
+    for (const GpuMatrix::Piece& piece : m.pieces) {
+        const uint64_t out = whole ? p.out_rows : piece.rows;
+        const bool large = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
+        const MatvecDivision division = divide_matvec(pairs ? 2 * out : out, m.cols, pairs, large);
+        std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
+                                                {"kOut", double(out)},
+                                                {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
+                                                {"kYOffset", double(p.y_offset + (whole ? 0 : piece.first_row))},
+                                                {"kFinish", double(p.finish)},
+                                                {"kPlanes", p.planes ? 1.0 : 0.0},
+                                                {"kSource", double(source.from)},
+                                                {"kLanes", double(division.lanes)},
+                                                {"kRows", double(division.rows)},
+                                                {"kThreads", double(division.threads)},
+                                                {"kAhead", source.from != From::prepared && !pairs ? 1.0 : 0.0}};
+        if (p.finish == Finish::gelu_times_aux) {
+            constants.push_back({"kAuxStride", double(p.aux_stride)});
+            constants.push_back({"kAuxOffset", double(p.aux_offset)});
+        }
+        if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
+        if (p.experts > 0) {
+            constants.push_back({"kExperts", double(p.experts)});
+            constants.push_back({"kWRows", double(m.rows / model_->config().experts.count)});
+            constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
+        }
+        if (source.from == From::seam) {
+            constants.push_back({"kAdd", source.add ? 1.0 : 0.0});
+            constants.push_back({"kNext", source.next ? 1.0 : 0.0});
+            constants.push_back({"kEps", double(model_->config().norm_epsilon)});
+        }
+        if (source.from == From::parts) {
+            constants.push_back({"kDim", double(source.dim)});
+            constants.push_back({"kWindow", double(source.window)});
+            constants.push_back({"kMaxSplits", double(source.max_splits)});
+        }
+        const auto or_nothing = [&](gpu::Binding binding) { return binding.buffer != 0 ? binding : a_.step; };
+        const gpu::Binding h = source.h.buffer != 0 ? source.h : gpu::Binding{a_.spare.buffer, 0, 256};
+        const uint32_t outputs = division.outputs(pairs);
+        CO_TRY(co_await program.add(kernels::kMatvec, constants,
+                                    {piece.binding, source.x, or_nothing(source.delta), or_nothing(source.norms),
+                                     or_nothing(p.aux), a_.step, h, p.y},
+                                    {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, m.format));
+    }
+    co_return Status{};
+}
+
+Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
+    const GpuMatrix& m = *p.matrix;
+    const kernels::Activations form = form_for(m);
+    if (fits_workgroup(device().info(), form, m.cols)) co_return co_await matvec(program, p, {.x = p.x}, block);
+    if (block > 1 || p.x_per_slot) {
+        co_return fail(Code::unsupported, "the GPU backend has no room for experts with rows of {} elements", m.cols);
+    }
+    if (form == kernels::Activations::floats) {
+        co_return co_await matvec(program, p, {.from = From::prepared, .x = p.x});
+    }
+    CO_TRY(co_await program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes},
+                                {ceil_div(m.cols, 16 * 64), 1, 1}));
+    co_return co_await matvec(program, p, {.from = From::prepared, .x = a_.planes});
+}
+
+Task<Status> GpuForward::seam_product(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                                      Product p) {
+    const GpuMatrix& m = *p.matrix;
+    if (m.cols > kMostSeam || !fits_workgroup(device().info(), form_for(m), m.cols)) {
+        CO_TRY(co_await settle(program, residual, next));
+        p.x = next.empty() ? residual.h : a_.xn;
+        co_return co_await row_product(program, p);
+    }
+    // A matrix in pieces: the first has added what was to be added, the others norm the sum again.
+    for (const GpuMatrix::Piece& piece : m.pieces) {
+        GpuMatrix part = m;
+        part.pieces = {piece};
+        p.matrix = &part;
+        std::vector<float> weights = residual.post;
+        weights.insert(weights.end(), next.begin(), next.end());
+        weights.push_back(residual.scale);
+        const Source source{.from = From::seam,
+                            .x = residual.h,
+                            .delta = residual.post.empty() ? gpu::Binding{} : a_.o,
+                            .norms = CO_TRY(resources_.floats(weights, "norms")),
+                            .h = residual.other,
+                            .add = !residual.post.empty(),
+                            .next = !next.empty()};
+        CO_TRY(co_await matvec(program, p, source));
+        if (!residual.post.empty() || residual.scale != 1) {
+            std::swap(residual.h, residual.other);
+            residual.post.clear();
+            residual.scale = 1;
+        }
+    }
+    co_return Status{};
+}
+
+Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next) {
+    Seam s{.x = residual.post.empty() ? gpu::Binding{} : a_.o,
+           .weights = std::move(residual.post),
+           .scale = residual.scale,
+           .y = next.empty() ? gpu::Binding{} : a_.xn,
+           .h = residual.h};
+    s.weights.insert(s.weights.end(), next.begin(), next.end());
+    residual.post.clear();
+    residual.scale = 1;
+    co_return co_await seam(program, std::move(s), 1);
+}
+
+Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual) {
+    const model::Config& config = model_->config();
+    const model::LayerConfig& shape = config.layers[layer];
+    const model::LayerWeights& names = model_->table().layers[layer];
+    const bool owns = config.owns_kv(layer);
+    const LayerCache& cache = caches_[shape.kv_layer];
+    const std::vector<float> norm = model_->vector(names.attn_norm);
+    uint64_t offset = 0;
+    for (const GpuMatrix& matrix : model_->layers[layer].qkv) {
+        CO_TRY(
+            co_await seam_product(program, residual, norm,
+                                  {.matrix = &matrix, .y = a_.qkv, .y_stride = qkv_stride(layer), .y_offset = offset}));
+        offset += matrix.rows;
+    }
+    const uint32_t splits = max_splits(layer);
+    const uint32_t together = heads_together(device().info(), shape);
+    const uint32_t window = shape.sliding ? config.sliding_window : 0;
+    CO_TRY(
+        co_await program.add(kernels::kAttentionDecode,
+                             {{"kHeads", double(shape.heads)},
+                              {"kKvHeads", double(shape.kv_heads)},
+                              {"kDim", double(shape.head_dim)},
+                              {"kKOffset", double(shape.q_width())},
+                              {"kVOffset", double(shape.q_width() + (names.attn_v.present() ? shape.kv_width() : 0))},
+                              {"kOwns", owns ? 1.0 : 0.0},
+                              {"kRing", double(cache.ring)},
+                              {"kWindow", double(window)},
+                              {"kHalf", options_.kv_f16 ? 1.0 : 0.0},
+                              {"kEps", double(config.norm_epsilon)},
+                              {"kGroup", double(together)},
+                              {"kSharers", double(column_sharers(shape.head_dim, options_.kv_f16))},
+                              {"kMaxSplits", double(splits)}},
+                             {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
+                              cache.k, cache.v, a_.parts, a_.stats},
+                             {shape.heads / together, splits, 1}));
+    const GpuMatrix& out = model_->layers[layer].attn_output;
+    if (fits_workgroup(device().info(), form_for(out), out.cols)) {
+        CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
+                               {.from = From::parts,
+                                .x = a_.parts,
+                                .delta = a_.stats,
+                                .dim = shape.head_dim,
+                                .window = window,
+                                .max_splits = splits}));
+    } else {
+        CO_TRY(co_await program.add(
+            kernels::kAttentionMerge,
+            {{"kDim", double(shape.head_dim)}, {"kWindow", double(window)}, {"kMaxSplits", double(splits)}},
+            {a_.step, a_.parts, a_.stats, a_.attended}, {shape.heads, 1, 1}));
+        CO_TRY(co_await row_product(program, {.matrix = &out, .x = a_.attended, .y = a_.o}));
+    }
+    residual.post = model_->vector(names.post_attention_norm);
+    co_return Status{};
+}
+
+Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual) {
+    const model::LayerConfig& shape = model_->config().layers[layer];
+    const model::LayerWeights& names = model_->table().layers[layer];
+    const GpuLayer& w = model_->layers[layer];
+    // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself.
+    const bool planes = form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0;
+    CO_TRY(co_await seam_product(program, residual, model_->vector(names.ffn_norm),
+                                 {.matrix = &w.gate_up,
+                                  .y = planes ? a_.planes : a_.ff,
+                                  .finish = Finish::gelu_gate,
+                                  .out_rows = shape.ffn,
+                                  .y_stride = shape.ffn,
+                                  .planes = planes}));
+    const Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
+    CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
+                            : row_product(program, down)));
+    residual.post = model_->vector(names.post_ffw_norm);
+    if (!names.is_moe()) co_return Status{};
+
+    CO_TRY(co_await record_experts(program, layer, 1, residual.h));
+    Seam after{.x = a_.o, .x2 = a_.experts, .weights = std::move(residual.post), .h = residual.h};
+    for (const model::Weight* norm : {&names.post_ffw_norm_1, &names.post_ffw_norm_2}) {
+        const std::vector<float> more = model_->vector(*norm);
+        after.weights.insert(after.weights.end(), more.begin(), more.end());
+    }
+    residual.post.clear();
+    co_return co_await seam(program, std::move(after), 1);
+}
+
+Task<Status> GpuForward::decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual) {
+    const uint64_t p = model_->config().per_layer_width;
+    CO_TRY(co_await seam_product(program, residual, {},
+                                 {.matrix = &model_->layers[layer].inp_gate,
+                                  .y = a_.gate,
+                                  .finish = Finish::gelu_times_aux,
+                                  .aux = per_layer_inputs(layer),
+                                  .aux_stride = p * model_->config().layers.size(),
+                                  .aux_offset = per_layer_offset(layer)}));
+    CO_TRY(co_await row_product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}));
+    residual.post = model_->vector(model_->table().layers[layer].post_norm);
+    co_return Status{};
+}
+
+Task<Status> GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
+    const model::Config& config = model_->config();
+    Residual residual{.h = {a_.h.buffer, 0, a_.other_h.size}, .other = a_.other_h, .post = {}};
+    const uint32_t complete = complete_layers(depth);
+    for (uint32_t layer = 0; layer < complete; ++layer) {
+        CO_TRY(co_await decode_attention(program, layer, residual));
+        CO_TRY(co_await decode_ffn(program, layer, residual));
+        if (config.per_layer_width > 0) CO_TRY(co_await decode_per_layer_input(program, layer, residual));
+        const std::vector<float> scale = model_->vector(model_->table().layers[layer].layer_output_scale);
+        residual.scale = scale.empty() ? 1.0f : scale[0];
+    }
+    if (depth == Depth::caches) co_return co_await decode_attention(program, complete, residual);
+    co_return co_await settle(program, residual, model_->vector(model_->table().output_norm));
+}
+
+}  // namespace lapidary::infer

@@ -1,0 +1,45 @@
+#include "infer/gpu_division.h"
+
+#include <algorithm>
+
+namespace lapidary::infer {
+namespace {
+constexpr uint64_t units_of(uint64_t elements) {
+    return (elements + 63) / 64;
+}
+}  // namespace
+
+MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool large) {
+    // An H200 wants about 100,000 threads before its memory is busy; more lanes than units would idle, and fewer than
+    // four units a lane make adding up the lanes dearer than fewer rows do (docs/performance.md has the table).
+    constexpr uint64_t kEnoughThreads = 98'000;
+    constexpr uint32_t kMostLanes = 128;
+    const uint64_t units = units_of(cols);
+    MatvecDivision out{.threads = 128, .lanes = units >= 8 ? 8u : units >= 4 ? 4u : units >= 2 ? 2u : 1u, .rows = 2};
+    const uint32_t fewest = pairs ? 2 : 1;
+    if (large) return {.threads = 256, .lanes = pairs ? out.lanes : std::min(2 * out.lanes, 16u), .rows = fewest};
+    while (rows / out.rows * out.lanes < kEnoughThreads) {
+        const bool can_widen = 2 * out.lanes <= units && out.lanes < kMostLanes;
+        if (out.rows > fewest && (units / out.lanes <= 4 || !can_widen)) {
+            out.rows /= 2;
+        } else if (can_widen) {
+            out.lanes *= 2;
+        } else {
+            break;
+        }
+    }
+    return out;
+}
+
+uint64_t plane_bytes(uint64_t elements) {
+    return units_of(elements) * 14 * 16;
+}
+
+bool fits_workgroup(const gpu::Info& info, kernels::Activations form, uint64_t elements) {
+    // What the sums and the outputs of a workgroup take.
+    constexpr uint64_t kOthers = 5 * 1024;
+    const uint64_t unit = form == kernels::Activations::planes ? 12 * 16 + 6 * 4 : 256;
+    return units_of(elements) * unit + kOthers <= info.max_workgroup_bytes;
+}
+
+}  // namespace lapidary::infer

@@ -1,0 +1,41 @@
+// How every whole-number encoding lies on the GPU: row after row, each row the quants of its units of 64 weights, then
+// the words that scale them, padded to 16 bytes. The format's own file says how many of each there are:
+//   kQuantVecs vec4 a unit, kScaleWords words a unit, kBlockWords words for every four units.
+// A unit is four runs of 16 neighbouring weights: weight = scale · byte − shift, bytes from −128 to 127.
+struct Unit {
+    q0: vec4u, q1: vec4u, q2: vec4u, q3: vec4u,
+    scale: vec4f,  // of each run
+    shift: vec4f,
+}
+
+// What a thread loads at once.
+alias Weights = Unit;
+fn weights(row: u32, u: u32) -> Weights { return unit(row, u); }
+
+override kUnits: u32 = (kCols + 63u) / 64u;
+override kRowVecs: u32 = kQuantVecs * kUnits + (kScaleWords * kUnits + kBlockWords * ((kUnits + 3u) / 4u) + 3u) / 4u;
+
+fn quants(row: u32, u: u32, i: u32) -> vec4u {
+    return w[row * kRowVecs + u * kQuantVecs + i];
+}
+
+// Word i of those behind the row's quants: all units' scales first.
+fn scale_word(row: u32, i: u32) -> u32 {
+    return w[row * kRowVecs + kQuantVecs * kUnits + i / 4u][i % 4u];
+}
+
+fn low_nibbles(v: vec4u) -> vec4u { return v & vec4u(0x0F0F0F0Fu); }
+fn high_nibbles(v: vec4u) -> vec4u { return (v >> vec4u(4u)) & vec4u(0x0F0F0F0Fu); }
+
+// Run r of a row, as floats.
+fn run_values(row: u32, r: u32) -> Run {
+    let u = unit(row, r / 4u);
+    let odd = r % 2u == 1u;
+    let late = r % 4u > 1u;
+    let q = select(select(u.q0, u.q1, odd), select(u.q2, u.q3, odd), late);
+    let pair = select(vec4f(u.scale.xy, u.shift.xy), vec4f(u.scale.zw, u.shift.zw), late);
+    let s = select(pair.x, pair.y, odd);
+    let m = select(pair.z, pair.w, odd);
+    return Run(s * signed_bytes(q.x) - m, s * signed_bytes(q.y) - m, s * signed_bytes(q.z) - m,
+               s * signed_bytes(q.w) - m);
+}

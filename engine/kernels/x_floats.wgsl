@@ -1,0 +1,31 @@
+// The activations a product needs, as floats: held in workgroup memory, or read from where an earlier kernel left them.
+struct Activations {
+    a0: vec4f, a1: vec4f, a2: vec4f, a3: vec4f, b0: vec4f, b1: vec4f, b2: vec4f, b3: vec4f,
+    c0: vec4f, c1: vec4f, c2: vec4f, c3: vec4f, d0: vec4f, d1: vec4f, d2: vec4f, d3: vec4f,
+}
+
+override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
+var<workgroup> held: array<vec4f, 16u * kHeldUnits>;  // [run · 4 + i][unit]
+
+// Run r of x, from thread t.
+fn keep_run(r: u32, t: u32, v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f) {
+    if (r >= 4u * kUnits) { return; }
+    let at = (r % 4u) * 4u * kUnits + r / 4u;
+    held[at] = v0;
+    held[at + kUnits] = v1;
+    held[at + 2u * kUnits] = v2;
+    held[at + 3u * kUnits] = v3;
+}
+
+fn x_at(u: u32, i: u32) -> vec4f {
+    if (kSource != 0u) { return held[i * kUnits + u]; }
+    // Rows need not fill their last unit.
+    return select(vec4f(), bitcast<vec4f>(x[16u * u + i]), 16u * u + i < kCols / 4u);
+}
+
+fn activations(u: u32) -> Activations {
+    return Activations(x_at(u, 0u), x_at(u, 1u), x_at(u, 2u), x_at(u, 3u), x_at(u, 4u), x_at(u, 5u), x_at(u, 6u),
+                       x_at(u, 7u), x_at(u, 8u), x_at(u, 9u), x_at(u, 10u), x_at(u, 11u), x_at(u, 12u), x_at(u, 13u),
+                       x_at(u, 14u), x_at(u, 15u));
+}
+

@@ -1,0 +1,74 @@
+// The activations a product needs, as planes (planes.wgsl), prepared by this workgroup or by an earlier kernel.
+struct Activations {
+    l0: vec4u, l1: vec4u, l2: vec4u, l3: vec4u,
+    m0: vec4u, m1: vec4u, m2: vec4u, m3: vec4u,
+    h0: vec4u, h1: vec4u, h2: vec4u, h3: vec4u,
+    scale: vec2f,
+    sums: vec4f,
+}
+
+override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
+var<workgroup> held_planes: array<vec4u, 12u * kHeldUnits>;
+var<workgroup> held_scales: array<f32, 2u * kHeldUnits>;  // [half][unit]
+var<workgroup> held_sums: array<f32, 4u * kHeldUnits>;    // [run][unit]
+
+// Run r of x, from thread t. Neighbouring threads bring the two runs of a half.
+fn keep_run(r: u32, t: u32, v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f) {
+    let largest = max_of_pair(max(max(largest_of(v0), largest_of(v1)), max(largest_of(v2), largest_of(v3))), t);
+    if (r >= 4u * kUnits) { return; }
+    let inverse = inverse_of(largest);
+    let z0 = whole(v0, inverse);
+    let z1 = whole(v1, inverse);
+    let z2 = whole(v2, inverse);
+    let z3 = whole(v3, inverse);
+    let u = r / 4u;
+    for (var p = 0u; p < 3u; p++) {
+        held_planes[(p * 4u + r % 4u) * kUnits + u] =
+            vec4u(plane_word(z0, p), plane_word(z1, p), plane_word(z2, p), plane_word(z3, p));
+    }
+    held_sums[(r % 4u) * kUnits + u] = dot(v0 + v1 + v2 + v3, vec4f(1.0));
+    if (r % 2u == 0u) { held_scales[(r % 4u / 2u) * kUnits + u] = largest / kLargest; }
+}
+
+fn activations(u: u32) -> Activations {
+    if (kSource == 0u) {
+        let at = 12u * kUnits + 2u * u;
+        return Activations(x[u], x[kUnits + u], x[2u * kUnits + u], x[3u * kUnits + u], x[4u * kUnits + u],
+                           x[5u * kUnits + u], x[6u * kUnits + u], x[7u * kUnits + u], x[8u * kUnits + u],
+                           x[9u * kUnits + u], x[10u * kUnits + u], x[11u * kUnits + u],
+                           bitcast<vec4f>(x[at]).xy, bitcast<vec4f>(x[at + 1u]));
+    }
+    return Activations(held_planes[u], held_planes[kUnits + u], held_planes[2u * kUnits + u],
+                       held_planes[3u * kUnits + u], held_planes[4u * kUnits + u], held_planes[5u * kUnits + u],
+                       held_planes[6u * kUnits + u], held_planes[7u * kUnits + u], held_planes[8u * kUnits + u],
+                       held_planes[9u * kUnits + u], held_planes[10u * kUnits + u], held_planes[11u * kUnits + u],
+                       vec2f(held_scales[u], held_scales[kUnits + u]),
+                       vec4f(held_sums[u], held_sums[kUnits + u], held_sums[2u * kUnits + u], held_sums[3u * kUnits + u]));
+}
+
+fn byte_dot(q: vec4u, x: vec4u) -> i32 {
+    return dot4I8Packed(q.x, x.x) + dot4I8Packed(q.y, x.y) + dot4I8Packed(q.z, x.z) + dot4I8Packed(q.w, x.w);
+}
+
+// Σ q · X over a run, in two parts: times 2¹⁶, and times 1.
+fn run_dot(q: vec4u, low: vec4u, middle: vec4u, high: vec4u) -> vec2i {
+    return vec2i(byte_dot(q, high), byte_dot(q, middle) * 256 + byte_dot(q, low));
+}
+
+fn joined(v: vec2i) -> f32 { return f32(v.x) * 65536.0 + f32(v.y); }
+
+// Σ weight · x over a unit.
+fn weights_dot(w: Weights, a: Activations) -> f32 {
+    let r0 = run_dot(w.q0, a.l0, a.m0, a.h0);
+    let r1 = run_dot(w.q1, a.l1, a.m1, a.h1);
+    let r2 = run_dot(w.q2, a.l2, a.m2, a.h2);
+    let r3 = run_dot(w.q3, a.l3, a.m3, a.h3);
+    var sum = 0.0;
+    if (kPaired) {
+        sum = w.scale.x * (a.scale.x * joined(r0 + r1)) + w.scale.z * (a.scale.y * joined(r2 + r3));
+    } else {
+        sum = dot(w.scale * a.scale.xxyy, vec4f(joined(r0), joined(r1), joined(r2), joined(r3)));
+    }
+    if (kShifted) { sum -= dot(w.shift, a.sums); }
+    return sum;
+}
