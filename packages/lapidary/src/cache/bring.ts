@@ -13,7 +13,7 @@ import {
     type CachedFile,
     type Entry,
 } from './entries.js';
-import { BusyError, StorageFullError, type CacheStorageFs } from './fs.js';
+import { BusyError, StorageFullError, type CacheStorageFs, type WritableFile } from './fs.js';
 import { JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
 import type { ProgressMeter } from './progress.js';
 import { NotEnoughRoomError } from './quota.js';
@@ -69,14 +69,9 @@ class Bringing {
                 await this.complete(key, header);
                 break;
             } catch (error) {
-                if (error instanceof StorageFullError) {
-                    await this.roomFor(Infinity, key, error);
-                } else if (error instanceof WrongDigest) {
-                    await removeEntry(fs, key);
-                    if (!error.resumed) throw this.wrongBytes(error.actual);
-                } else {
-                    throw error;
-                }
+                if (!(error instanceof WrongDigest)) throw error;
+                await removeEntry(fs, key);
+                if (!error.resumed) throw this.wrongBytes(error.actual);
             }
         }
         await this.clearOthers(key, true);
@@ -128,7 +123,7 @@ class Bringing {
                     retry: { retries: options.retries ?? 8, retryDelayMs: options.retryDelayMs ?? 500 },
                 });
                 const adopted = adopt ? await download.adopt(want.sha256 ?? '') : undefined;
-                await journal.addDone(adopted ?? (await this.fetch(download, key)));
+                await journal.addDone(adopted ?? (await this.fetch(download, file, key)));
             } finally {
                 await file.close();
             }
@@ -139,11 +134,18 @@ class Bringing {
     }
 
     /** The digest of the complete file, which is the right one if one was given. */
-    private async fetch(download: Download, key: string): Promise<string> {
+    private async fetch(download: Download, file: WritableFile, key: string): Promise<string> {
         const { sha256 } = this.parts.want;
         const kept = await download.checkKept();
-        await this.roomFor(download.missingBytes, key);
-        await download.fetchMissing();
+        for (let refused: StorageFullError | undefined; download.missingBytes > 0; ) {
+            await this.makeRoom(download.missingBytes, file, key, refused);
+            try {
+                await download.fetchMissing();
+            } catch (error) {
+                if (!(error instanceof StorageFullError)) throw error;
+                refused = error;
+            }
+        }
         const actual = await download.digest();
         if (sha256 !== undefined && actual !== sha256) throw new WrongDigest(actual, kept > 0);
         return actual;
@@ -165,25 +167,31 @@ class Bringing {
         return { state: undefined, adopt: false };
     }
 
-    /** Resolves when there is room, or when somebody made some. */
-    private async roomFor(bytes: number, key: string, cause?: StorageFullError): Promise<void> {
-        const { fs, options, want, list } = this.parts;
-        for (let refused = cause !== undefined; ; refused = false) {
-            const room = await fs.room();
-            const available = room ? Math.max(0, room.quota - room.usage) : undefined;
-            const needed = bytes === Infinity ? await this.stillMissing(key) : bytes;
-            if (!refused && (available === undefined || needed <= available)) return;
-            const evictable = (await list()).filter((file) => file.key !== key);
-            const shortage = { name: want.name, needed, available: available ?? 0, evictable };
+    /** Resolves when there is room, or when somebody made some after the storage had `refused` to take more. */
+    private async makeRoom(
+        needed: number,
+        file: WritableFile,
+        key: string,
+        refused: StorageFullError | undefined,
+    ): Promise<void> {
+        const { options, want, list } = this.parts;
+        for (let cause = refused; ; cause = undefined) {
+            const available = await this.available(needed, file);
+            if (!cause && needed <= available) return;
+            const evictable = (await list()).filter((other) => other.key !== key);
+            // It may have promised more than it takes.
+            const shortage = { name: want.name, needed, available: needed <= available ? 0 : available, evictable };
             const answer = (await options.onShortage?.(shortage)) ?? 'stop';
             if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
         }
     }
 
-    private async stillMissing(key: string): Promise<number> {
-        const files = await this.parts.fs.list();
-        const part = files.find(({ name }) => name === partFile(key));
-        return Math.max(1, this.remote.size - (part?.size ?? 0));
+    private async available(needed: number, file: WritableFile): Promise<number> {
+        const { size } = this.remote;
+        const room = await this.parts.fs.room();
+        const told = room ? room.quota - room.usage : Infinity;
+        const granted = (await file.grantable(size)) - (size - needed);
+        return Math.max(0, Math.min(told, granted));
     }
 
     private wrongBytes(actual: string): LapidaryError {

@@ -215,6 +215,14 @@ test('too little room is told before the download, with what could be removed', 
     assert.deepEqual(await source.read(0, 8000), other.bytes);
 });
 
+test('a browser that promises more room than it has is found out before the download', async () => {
+    const { cache, remote } = make({ quota: 5000, promises: 1e9 });
+    const failure = await cache.open(remote).catch((error: unknown) => error);
+    assert.ok(failure instanceof NotEnoughRoomError, String(failure));
+    assert.ok(failure.shortage.available < 5000);
+    assert.equal(remote.served, 0);
+});
+
 test('room that runs out on the way keeps what came, and goes on when there is more', async () => {
     const { fs, cache, remote } = make();
     const failure = await cache

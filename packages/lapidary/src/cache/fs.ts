@@ -22,6 +22,11 @@ export interface WritableFile {
     /** The bytes may be reused once it resolves. */
     write(offset: number, bytes: Uint8Array): Promise<void>;
     truncate(size: number): Promise<void>;
+    /**
+     * How large the file could become, at most `size`, as far as can be found out without writing to it. Browsers
+     * keep their real quota from pages, and tell it only by refusing.
+     */
+    grantable(size: number): Promise<number>;
     /** What was written before this survives whatever happens after it. */
     flush(): Promise<void>;
     close(): Promise<void>;

@@ -33,6 +33,8 @@ const flushSync = { bytes: 16 * 1024 * 1024, milliseconds: 2000 };
 // Every flush copies the whole file once more.
 const flushByCopy = { bytes: 256 * 1024 * 1024, milliseconds: 60_000 };
 
+const grantStep = 256 * 1024;
+
 export class OpfsFs implements CacheStorageFs {
     readonly flushEvery: { bytes: number; milliseconds: number };
     private readonly sync: boolean;
@@ -208,12 +210,35 @@ class SyncFile implements WritableFile {
         this.attempt(() => this.handle.truncate(size));
     }
 
+    /** A longer file takes no space before something is written to it, but the quota is checked all the same. */
+    async grantable(size: number): Promise<number> {
+        const before = this.handle.getSize();
+        if (size <= before || this.takes(size, before)) return size;
+        let [granted, refused] = [before, size];
+        while (refused - granted > grantStep) {
+            const middle = Math.floor((granted + refused) / 2);
+            if (this.takes(middle, before)) granted = middle;
+            else refused = middle;
+        }
+        return granted;
+    }
+
     async flush(): Promise<void> {
         this.attempt(() => this.handle.flush());
     }
 
     async close(): Promise<void> {
         this.handle.close();
+    }
+
+    private takes(size: number, before: number): boolean {
+        try {
+            this.handle.truncate(size);
+            this.handle.truncate(before);
+            return true;
+        } catch {
+            return false;
+        }
     }
 
     private attempt<T>(work: () => T): T {
@@ -250,6 +275,10 @@ class CopiedFile implements WritableFile {
     async write(position: number, bytes: Uint8Array): Promise<void> {
         const data = bytes as Uint8Array<ArrayBuffer>;
         await this.attempt(async () => (await this.writable()).write({ type: 'write', position, data }));
+    }
+
+    async grantable(size: number): Promise<number> {
+        return size; // to try would be to copy the file
     }
 
     async truncate(size: number): Promise<void> {

@@ -52,15 +52,19 @@ export class LocalLocks implements Locks {
         let release = (): void => undefined;
         const mine = new Promise<void>((resolve) => (release = resolve));
         const tail = (before ?? Promise.resolve()).then(() => mine);
+        const leave = () => this.queues.get(name) === tail && this.queues.delete(name);
         this.queues.set(name, tail);
+        let held = false;
         try {
             if (before) await untilAborted(before, options.signal);
+            held = true;
             throwIfCancelled(options.signal);
             return await work();
         } finally {
             release();
-            // One who gave up waiting may be done before those in front of them.
-            void tail.then(() => this.queues.get(name) === tail && this.queues.delete(name));
+            // One who gave up waiting is done before those in front of them.
+            if (held) leave();
+            else void tail.then(leave);
         }
     }
 }

@@ -32,6 +32,8 @@ export const crashModes: readonly CrashMode[] = ['lose', 'keep', 'tear', 'reorde
 export interface MemoryFsOptions {
     flushBytes?: number;
     quota?: number;
+    /** Claims so much room, whatever the quota is, as some browsers do. */
+    promises?: number;
     /** Die instead of the n-th change to the disk. */
     killAt?: number;
     /** Some browsers cannot rename. */
@@ -119,6 +121,7 @@ export class MemoryFs implements CacheStorageFs {
     }
 
     async room(): Promise<StorageRoom | undefined> {
+        if (this.options.promises) return { usage: this.used(), quota: this.used() + this.options.promises };
         return this.quota === Infinity ? undefined : { usage: this.used(), quota: this.quota };
     }
 
@@ -143,6 +146,7 @@ export class MemoryFs implements CacheStorageFs {
             read: async (offset, length) => file.now.slice(offset, offset + length),
             write: async (at, bytes) => alter({ at, bytes: bytes.slice() }),
             truncate: async (size) => alter({ size }),
+            grantable: async (size) => Math.min(size, this.quota - this.used() + file.now.length),
             flush: async () => {
                 this.change();
                 file.safe = file.now;
