@@ -69,9 +69,15 @@ class Bringing {
                 await this.complete(key, header);
                 break;
             } catch (error) {
-                if (!(error instanceof WrongDigest)) throw error;
-                await removeEntry(fs, key);
-                if (!error.resumed) throw this.wrongBytes(error.actual);
+                if (error instanceof StorageFullError) {
+                    // Not even the journal could be written.
+                    await this.tellShortage(this.remote.size, 0, key, error);
+                } else if (error instanceof WrongDigest) {
+                    await removeEntry(fs, key);
+                    if (!error.resumed) throw this.wrongBytes(error.actual);
+                } else {
+                    throw error;
+                }
             }
         }
         await this.clearOthers(key, true);
@@ -174,16 +180,21 @@ class Bringing {
         key: string,
         refused: StorageFullError | undefined,
     ): Promise<void> {
-        const { options, want, list } = this.parts;
         for (let cause = refused; ; cause = undefined) {
             const available = await this.available(needed, file);
             if (!cause && needed <= available) return;
-            const evictable = (await list()).filter((other) => other.key !== key);
-            // It may have promised more than it takes.
-            const shortage = { name: want.name, needed, available: needed <= available ? 0 : available, evictable };
-            const answer = (await options.onShortage?.(shortage)) ?? 'stop';
-            if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
+            // What it refused to take is not there, whatever it promises.
+            await this.tellShortage(needed, needed <= available ? 0 : available, key, cause);
         }
+    }
+
+    /** Resolves when somebody says that it is worth another attempt. */
+    private async tellShortage(needed: number, available: number, key: string, cause: unknown): Promise<void> {
+        const { options, want, list } = this.parts;
+        const evictable = (await list()).filter((other) => other.key !== key);
+        const shortage = { name: want.name, needed, available, evictable };
+        const answer = (await options.onShortage?.(shortage)) ?? 'stop';
+        if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
     }
 
     private async available(needed: number, file: WritableFile): Promise<number> {
