@@ -1,7 +1,6 @@
 // Everything between "not there" and "complete": room, what is left of earlier attempts, the download, the proof.
 import { LapidaryError } from '../error.js';
 import type { CacheOpenOptions } from './cache.js';
-import { makeChecksum } from './checksum.js';
 import { Download } from './download.js';
 import {
     dataFile,
@@ -16,7 +15,7 @@ import {
 import { BusyError, StorageFullError, type CacheStorageFs, type WritableFile } from './fs.js';
 import { JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
 import type { ProgressMeter } from './progress.js';
-import { NotEnoughRoomError } from './quota.js';
+import { NotEnoughRoomError, requestPersistence } from './quota.js';
 import type { RemoteSource, Wanted } from './remote.js';
 
 export interface BringParts {
@@ -34,6 +33,7 @@ export interface BringParts {
 export async function bring(parts: BringParts): Promise<void> {
     const { want, options } = parts;
     const { signal, http } = options;
+    void requestPersistence(); // not awaited: a browser may ask the person, and a download need not wait for the answer
     const remote = await want.open({ ...http, ...(signal ? { signal } : {}) });
     try {
         await new Bringing(parts, remote).run();
@@ -62,7 +62,7 @@ class Bringing {
     async run(): Promise<void> {
         const { fs } = this.parts;
         const header = this.header();
-        const key = await this.chooseKey(header);
+        const key = this.chooseKey(header);
         await this.clearOthers(key, false);
         for (;;) {
             try {
@@ -91,8 +91,8 @@ class Bringing {
     }
 
     /** The same bytes may have come under another name before. */
-    private async chooseKey(header: Header): Promise<string> {
-        const key = await makeKey(header);
+    private chooseKey(header: Header): string {
+        const key = makeKey(header);
         const version = key.slice(key.lastIndexOf('.') + 1);
         return this.parts.entries.find((entry) => entry.version === version)?.key ?? key;
     }
@@ -118,12 +118,11 @@ class Bringing {
             await backToPart(fs, key);
             const file = await fs.openWrite(partFile(key));
             try {
-                const download = await Download.begin({
+                const download = new Download({
                     fs,
                     remote: this.remote,
                     journal,
                     file,
-                    checksum: await makeChecksum(),
                     meter,
                     signal: options.signal,
                     retry: { retries: options.retries ?? 8, retryDelayMs: options.retryDelayMs ?? 500 },

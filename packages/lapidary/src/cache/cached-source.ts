@@ -3,7 +3,7 @@
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
 import type { HttpOptions } from '../sources/http.js';
 import { checkRange, readExactly, type ByteSource } from '../sources/source.js';
-import type { Checksum } from './checksum.js';
+import { checksum } from './checksum.js';
 import { Chunks } from './chunks.js';
 import type { CacheStorageFs, ReadableFile } from './fs.js';
 import type { JournalState } from './journal.js';
@@ -15,7 +15,6 @@ interface Parts {
     fileName: string;
     file: ReadableFile;
     state: JournalState;
-    checksum: Checksum;
     want: Wanted;
     http: HttpOptions;
 }
@@ -80,7 +79,7 @@ export class CachedSource implements ByteSource {
             if (this.good[index]) continue;
             const start = this.chunks.offset(index) - from;
             const chunk = bytes.subarray(start, start + this.chunks.length(index));
-            if (this.parts.checksum(chunk) !== this.parts.state.sums[index]) {
+            if (checksum(chunk) !== this.parts.state.sums[index]) {
                 throwIfCancelled(signal);
                 chunk.set(await this.repair(index, signal));
             }
@@ -114,7 +113,7 @@ export class CachedSource implements ByteSource {
             const message = `${where} and could not be fetched again: ${messageOf(error)}`;
             throw new LapidaryError('bad_file', message, { cause: error });
         }
-        if (this.parts.checksum(bytes) !== this.parts.state.sums[index]) {
+        if (checksum(bytes) !== this.parts.state.sums[index]) {
             throw new LapidaryError('bad_file', `${where}, and the server has other bytes there now; load it again`);
         }
         await this.putBack(offset, bytes);
