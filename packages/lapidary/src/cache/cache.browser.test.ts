@@ -32,7 +32,8 @@ interface Harness {
     progress: CacheProgress[];
 }
 
-// No bundler and no import map: the cache needs nothing but its own modules. Runs in a worker, where files are written in place, or, with the same calls, in the page itself.
+// No bundler and no import map: the cache needs nothing but its own modules. Runs in a worker, where files are written
+// in place, or, with the same calls, in the page itself.
 const harness = `
 import { ModelCache } from '/dist/cache/cache.js';
 import { OpfsFs } from '/dist/cache/opfs.js';
@@ -86,7 +87,8 @@ const call = (method) => (...args) => new Promise((resolve, reject) => {
 });
 worker.onerror = (event) => document.title = 'broken: ' + event.message;
 worker.onmessage = ({ data }) => {
-    if (data.hello) window.harness = { progress, ...Object.fromEntries(['open', 'list', 'verify', 'remove', 'corrupt'].map((m) => [m, call(m)])) };
+    const methods = ['open', 'list', 'verify', 'remove', 'corrupt'];
+    if (data.hello) window.harness = { progress, ...Object.fromEntries(methods.map((m) => [m, call(m)])) };
     else if (data.progress) progress.push(data.progress);
     else if ('failure' in data) calls.get(data.id).reject(new Error(data.failure));
     else calls.get(data.id).resolve(data.value);
@@ -106,11 +108,13 @@ const digest = createHash('sha256').update(file).digest('hex');
 
 before(async () => {
     if (skip) return;
-    server = await RangeServer.start(file, { '/worker.html': inWorker, '/page.html': inPage, '/worker.js': worker, '/harness.js': harness });
+    const pages = { '/worker.html': inWorker, '/page.html': inPage, '/worker.js': worker, '/harness.js': harness };
+    server = await RangeServer.start(file, pages);
     server.pauseMs = 5; // local networks are too fast to watch
     // A profile on disk: private windows keep their files in memory, and that would prove nothing.
     profile = await fs.mkdtemp(path.join(os.tmpdir(), 'lapidary-cache-'));
-    context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: ['--no-sandbox'] });
+    const options = { executablePath, headless: true, args: ['--no-sandbox'] };
+    context = await chromium.launchPersistentContext(profile, options);
 });
 
 after(async () => {
@@ -141,7 +145,8 @@ async function progressOf(page: Page): Promise<CacheProgress[]> {
 
 /** The last piece before the server stalls may go unreported, so this asks for less than that. */
 async function untilDownloaded(page: Page, bytes: number): Promise<void> {
-    await page.waitForFunction(`window.harness.progress.some(({ done }) => done >= ${bytes})`, undefined, { timeout: 20_000 });
+    const reached = `window.harness.progress.some(({ done }) => done >= ${bytes})`;
+    await page.waitForFunction(reached, undefined, { timeout: 20_000 });
 }
 
 /** Lasts as long as the session. */
@@ -162,7 +167,7 @@ function pseudoRandom(length: number): Uint8Array {
     return new Uint8Array(words.buffer);
 }
 
-test('a page killed in the middle of a download goes on where it was, and asks only for what is missing', { skip }, async () => {
+test('a page killed in mid-download goes on where it was, and asks only for what is missing', { skip }, async () => {
     const page = await newPage();
     server.stallAt = 22 * MiB;
     void ask(page, 'open', 'killed', { sha256: digest }).catch(() => undefined);
@@ -213,7 +218,7 @@ test('a file corrupted on disk is repaired chunk by chunk when it is read', { sk
     await next.close();
 });
 
-test('two pages asking at once make one download, and the second shows the progress of the first', { skip }, async () => {
+test('two pages asking at once make one download, and the second shows its progress', { skip }, async () => {
     const [one, two] = [await newPage(), await newPage()];
     server.stallAt = 8 * MiB;
     const first = ask(one, 'open', 'shared');

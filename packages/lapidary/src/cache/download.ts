@@ -172,7 +172,7 @@ export class Download {
 
     private gaveUp(reason: string, times: number): LapidaryError {
         const { address } = this.parts.remote;
-        const kept = `${this.done} of ${this.chunks.size} bytes are kept, and the download goes on from there next time`;
+        const kept = `${this.done} of ${this.chunks.size} bytes are kept, and it goes on from there next time`;
         return new LapidaryError('io', `${address} could not be downloaded: ${reason} (tried ${times} times); ${kept}`);
     }
 }
