@@ -1,10 +1,12 @@
 // session.generate: a prompt or a conversation in, an answer out, token by token.
 #include <algorithm>
+#include <limits>
 
 #include "api/answer_events.h"
 #include "api/api.h"
 #include "api/chat_prompt.h"
 #include "api/sampling_args.h"
+#include "chat/markers.h"
 #include "grammar/schema.h"
 #include "infer/answer.h"
 #include "infer/answer_format.h"
@@ -60,10 +62,46 @@ Status catch_up(Generation& generation) {
     if (!generation.format) return {};
     for (const int32_t token : generation.answered) {
         if (!generation.format->accept(token)) {
-            return fail(Code::invalid_argument, "'continue_tokens' do not follow the 'response_format'");
+            return fail(Code::invalid_argument, "'continue_tokens' do not follow 'response_format' or 'tool_choice'");
         }
     }
     return {};
+}
+
+// OpenAI's `tool_choice`.
+struct ToolChoice {
+    enum class Kind : uint8_t { automatic, none, required } kind = Kind::automatic;
+    std::string name;  // required: of the only tool that may be called; empty: any
+};
+
+Result<ToolChoice> tool_choice(const Json& choice) {
+    using Kind = ToolChoice::Kind;
+    const std::string_view word = chat::string_of(choice);
+    if (choice.is_null() || word == "auto") return ToolChoice{};
+    if (word == "none") return ToolChoice{.kind = Kind::none};
+    if (word == "required") return ToolChoice{.kind = Kind::required};
+    const Json& function = chat::member(choice, "function");
+    const std::string_view name = chat::string_of(chat::member(function.is_null() ? choice : function, "name"));
+    if (!name.empty()) return ToolChoice{.kind = Kind::required, .name = std::string(name)};
+    return fail(Code::invalid_argument, "'tool_choice' must be 'auto', 'none', 'required' or {function: {name}}");
+}
+
+// What a call must look like when one is demanded.
+Result<std::shared_ptr<const grammar::Program>> demanded_call(const ToolChoice& choice, const chat::Conversation& talk,
+                                                              const tokenizer::Tokenizer& tokenizer) {
+    for (const std::string_view marker : {chat::kCallOpen, chat::kCallClose, chat::kQuote}) {
+        if (!tokenizer.find(marker))
+            return fail(Code::unsupported, "this model cannot call tools: it has no {}", marker);
+    }
+    std::vector<chat::Tool> tools;
+    for (const chat::Tool& tool : talk.tools) {
+        if (choice.name.empty() || tool.name == choice.name) tools.push_back(tool);
+    }
+    if (tools.empty()) {
+        return fail(Code::invalid_argument, "'tool_choice' demands a call of '{}', and 'tools' has no such tool",
+                    choice.name.empty() ? "any tool" : printable(choice.name));
+    }
+    return grammar::compile_calls(tools);
 }
 
 std::unexpected<Error> complete_already() {
@@ -184,14 +222,24 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     } else {
         prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render));
     }
-    if (generation.content_form != nullptr) {
-        using Calls = infer::AnswerFormatOptions::Calls;
+    using Calls = infer::AnswerFormatOptions::Calls;
+    const ToolChoice choice = CO_TRY(tool_choice(call.args.member("tool_choice")));
+    const bool demanded = choice.kind == ToolChoice::Kind::required;
+    const bool forbidden = choice.kind == ToolChoice::Kind::none || conversation.tools.empty();
+    if (generation.content_form != nullptr || demanded) {
         generation.format.emplace(
             *generation.tokenizer, CO_TRY(open.model->token_texts()),
-            infer::AnswerFormatOptions{.content = generation.content_form,
-                                       .calls = conversation.tools.empty() ? Calls::forbidden : Calls::possible,
-                                       .thoughts = thinking,
-                                       .start = prompt.end});
+            infer::AnswerFormatOptions{
+                .content = generation.content_form,
+                .call = demanded ? CO_TRY(demanded_call(choice, conversation, *generation.tokenizer)) : nullptr,
+                .calls = demanded ? Calls::required : (forbidden ? Calls::forbidden : Calls::possible),
+                .thoughts = thinking,
+                .start = prompt.end});
+    }
+    if (choice.kind == ToolChoice::Kind::none) {
+        if (const auto opener = generation.tokenizer->find(chat::kCallOpen)) {
+            generation.options.sampling.logit_bias[*opener] = -std::numeric_limits<float>::infinity();
+        }
     }
     CO_TRY(catch_up(generation));
 

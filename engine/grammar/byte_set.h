@@ -51,5 +51,7 @@ class ByteSet {
 inline constexpr ByteSet kDigits = ByteSet::range('0', '9');
 // ASCII that stands for itself inside a JSON string.
 inline constexpr ByteSet kPlainAscii = ByteSet::range(0x20, 0x7F).without(ByteSet::of("\"\\"));
+// ASCII that stands for itself in the strings of a call: there are no escapes.
+inline constexpr ByteSet kCallAscii = ByteSet::range(0x20, 0x7F) | ByteSet::of("\t\n");
 
 }  // namespace lapidary::grammar

@@ -1,5 +1,8 @@
 #include "grammar/json_rules.h"
 
+#include "chat/markers.h"
+#include "chat/value_syntax.h"
+
 namespace lapidary::grammar {
 namespace {
 
@@ -9,6 +12,10 @@ constexpr uint32_t kMaxTabs = 8;
 
 constexpr ByteSet kHex = kDigits | ByteSet::range('a', 'f') | ByteSet::range('A', 'F');
 constexpr ByteSet kTail = ByteSet::range(0x80, 0xBF);
+
+// Names the model makes up in a call: what a reader cannot take for anything else.
+constexpr uint32_t kMaxBareName = 64;
+constexpr ByteSet kBareName = kDigits | ByteSet::range('a', 'z') | ByteSet::range('A', 'Z') | ByteSet::of("_");
 
 }  // namespace
 
@@ -40,6 +47,10 @@ NodeId JsonRules::beyond_ascii(bool separators, NodeId next) {
 NodeId JsonRules::character() {
     if (character_ != 0) return character_;
     const NodeId done = ProgramBuilder::finish();
+    if (dialect_ == Dialect::call) {
+        character_ = b_.choice({b_.byte(kCallAscii, done), beyond_ascii(/*separators=*/true, done)});
+        return character_;
+    }
     const NodeId two = b_.byte(kHex, b_.byte(kHex, done));
     const NodeId three = b_.byte(kHex, two);
     // \uD83D\uDE00: a character beyond U+FFFF is escaped in two halves.
@@ -55,7 +66,39 @@ NodeId JsonRules::character() {
 }
 
 NodeId JsonRules::string(uint32_t min, uint32_t max, NodeId next) {
-    return b_.literal("\"", b_.loop(character(), b_.literal("\"", next), min, max, true));
+    return quote(b_.loop(character(), quote(next), min, max, true));
+}
+
+NodeId JsonRules::key(const std::string& name, NodeId next) {
+    return b_.literal(dialect_ == Dialect::json ? chat::json_text(chat::Json(name)) : name, next);
+}
+
+NodeId JsonRules::any_key(NodeId next) {
+    if (dialect_ == Dialect::json) return string(0, kUnlimited, next);
+    return b_.loop(b_.byte(kBareName, ProgramBuilder::finish()), next, 1, kMaxBareName);
+}
+
+std::string JsonRules::text_of(const chat::Json& value) const {
+    if (dialect_ == Dialect::json) return chat::json_text(value);
+    chat::PieceWriter writer;
+    chat::write_value(writer, value, chat::KeyStyle::bare);
+    std::string out;
+    for (const chat::Piece& piece : writer.pieces()) {
+        // Only the template's own quotes are tokens; one that a text spells is its letters.
+        std::string_view rest = piece.text;
+        while (piece.trusted && rest.find(chat::kQuote) != std::string_view::npos) {
+            out += rest.substr(0, rest.find(chat::kQuote));
+            out += kQuoteByte;
+            rest.remove_prefix(rest.find(chat::kQuote) + chat::kQuote.size());
+        }
+        out += rest;
+    }
+    return out;
+}
+
+NodeId JsonRules::colon(NodeId next) {
+    if (dialect_ == Dialect::call) return b_.literal(":", next);
+    return b_.literal(":", b_.optional(b_.literal(" ", next), next));
 }
 
 NodeId JsonRules::digits(uint32_t min, uint32_t max, NodeId next) {
@@ -108,7 +151,7 @@ NodeId JsonRules::any_object() {
     if (any_object_ != 0) return any_object_;
     any_object_ = b_.promise();
     const NodeId close = b_.literal("}", ProgramBuilder::finish());
-    const NodeId member = string(0, kUnlimited, colon(any_value()));
+    const NodeId member = any_key(colon(any_value()));
     const NodeId rest = b_.loop(comma(member), blanks(close), 0, kUnlimited);
     b_.keep(any_object_, b_.literal("{", blanks(b_.choice({close, b_.call(member, rest)}))));
     return any_object_;

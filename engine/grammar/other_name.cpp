@@ -48,7 +48,7 @@ class OtherName {
 }  // namespace
 
 NodeId other_name(ProgramBuilder& builder, JsonRules& rules, const std::vector<std::string>& names, NodeId next) {
-    if (names.empty()) return rules.string(0, kUnlimited, next);
+    if (names.empty()) return rules.any_key(next);
     std::vector<std::string> texts;
     for (const std::string& name : names) texts.push_back(chat::json_text(chat::Json(name)));
     std::ranges::sort(texts);

@@ -254,16 +254,18 @@ class Writer {
         return next;
     }
 
-    // A character as JSON writes it: some need a backslash. Control characters without a short form are left out.
+    // A character as the dialect writes it: in JSON some need a backslash. Control characters without a short form are left out.
     NodeId one(const Class& one, NodeId next) {
         constexpr std::string_view kNeeds = "\"\\\n\t\r\f\b";
         constexpr std::string_view kLetters = "\"\\ntrfb";
+        const bool json = rules_.dialect() == Dialect::json;
+        const ByteSet plain = one.ascii & (json ? kPlainAscii : kCallAscii);
         ByteSet escaped;
-        for (size_t i = 0; i < kNeeds.size(); ++i) {
+        for (size_t i = 0; json && i < kNeeds.size(); ++i) {
             if (one.ascii.has(uint8_t(kNeeds[i]))) escaped.add(uint8_t(kLetters[i]));
         }
         std::vector<NodeId> ways;
-        if (one.ascii.meets(kPlainAscii)) ways.push_back(b_.byte(one.ascii & kPlainAscii, next));
+        if (!plain.empty()) ways.push_back(b_.byte(plain, next));
         if (!escaped.empty()) ways.push_back(b_.literal("\\", b_.byte(escaped, next)));
         if (one.beyond) ways.push_back(rules_.beyond_ascii(/*separators=*/false, next));
         return ways.size() == 1 ? ways[0] : b_.choice(ways);
@@ -303,7 +305,7 @@ constexpr auto kFormats = std::to_array<Format>({
 
 Result<NodeId> pattern_string(ProgramBuilder& builder, JsonRules& rules, std::string_view pattern, NodeId next) {
     const std::vector<Branch> branches = TRY(Reader(pattern).run());
-    const NodeId close = builder.literal("\"", next);
+    const NodeId close = rules.quote(next);
     Writer writer(builder, rules);
     std::vector<NodeId> ways;
     for (const Branch& branch : branches) {
@@ -311,7 +313,7 @@ Result<NodeId> pattern_string(ProgramBuilder& builder, JsonRules& rules, std::st
         const NodeId body = writer.sequence(branch.items, tail);
         ways.push_back(branch.from_start ? body : rules.free_text(body));
     }
-    return builder.literal("\"", builder.choice(ways));
+    return rules.quote(builder.choice(ways));
 }
 
 std::string_view format_pattern(std::string_view format) {

@@ -13,7 +13,7 @@ namespace lapidary::grammar {
 
 inline constexpr size_t kMaxPatternBytes = 1024;
 
-// A JSON string, quotes included, whose text matches.
+// A string, quotes included, whose text matches.
 Result<NodeId> pattern_string(ProgramBuilder& builder, JsonRules& rules, std::string_view pattern, NodeId next);
 
 // The pattern of a format ("date-time", "uuid", …); empty when it is not one we know.

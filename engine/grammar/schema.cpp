@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "chat/text.h"
 #include "grammar/json_rules.h"
 #include "grammar/number_range.h"
 #include "grammar/other_name.h"
@@ -36,12 +37,11 @@ bool contains(const std::array<std::string_view, N>& list, std::string_view word
 
 class SchemaCompiler {
   public:
-    explicit SchemaCompiler(const Json& root) : document_(root), rules_(b_) {}
+    SchemaCompiler(const Json& root, ProgramBuilder& builder, JsonRules& rules)
+        : document_(root), b_(builder), rules_(rules) {}
 
-    Result<Program> run() {
-        const NodeId start = TRY(value(document_.root(), "#", 0));
-        return std::move(b_).build(start);
-    }
+    // What the whole schema describes; ends in finish().
+    Result<NodeId> run() { return value(document_.root(), "#", 0); }
 
   private:
     static std::unexpected<Error> unsupported(std::string_view keyword, const std::string& path) {
@@ -120,7 +120,7 @@ class SchemaCompiler {
         std::vector<std::string> texts;
         for (const Json& value : list) {
             const auto fits = [&](Type type) { return SchemaDocument::has_type(value, type); };
-            if (!typed || std::ranges::any_of(types, fits)) texts.push_back(chat::json_text(value));
+            if (!typed || std::ranges::any_of(types, fits)) texts.push_back(rules_.text_of(value));
         }
         return b_.any_of(std::move(texts), ProgramBuilder::finish());
     }
@@ -284,10 +284,7 @@ class SchemaCompiler {
 
         std::vector<Member> members;
         for (const auto& [name, inner] : properties.items()) {
-            if (name.size() > kMaxNameBytes) {
-                return fail(Code::limit, "a property at {} has a name of more than {} bytes", printable(path, 200),
-                            kMaxNameBytes);
-            }
+            TRY(check_name(name, path));
             const NodeId inside = TRY(value(inner, format("{}/properties/{}", path, name), depth));
             members.push_back({name, false, pair(name, inside)});
         }
@@ -298,7 +295,8 @@ class SchemaCompiler {
         const NodeId close = b_.literal("}", ProgramBuilder::finish());
         NodeId rest = rules_.blanks(close);
         NodeId first = close;
-        if (open) {
+        // In a call nothing is added to what is declared.
+        if (open && (rules_.dialect() == Dialect::json || members.empty())) {
             std::vector<std::string> names;
             for (const Member& member : members) names.push_back(member.name);
             const NodeId extra = other_name(b_, rules_, names, rules_.colon(other));
@@ -315,9 +313,19 @@ class SchemaCompiler {
         return b_.literal("{", rules_.blanks(first));
     }
 
-    NodeId pair(const std::string& name, NodeId inside) {
-        return b_.literal(chat::json_text(Json(name)), rules_.colon(inside));
+    // Names are bare in a call: those that would not be read back as they are cannot be written.
+    Status check_name(const std::string& name, const std::string& path) const {
+        if (name.size() > kMaxNameBytes) {
+            return fail(Code::limit, "a property at {} has a name of more than {} bytes", printable(path, 200),
+                        kMaxNameBytes);
+        }
+        const bool readable = chat::is_tool_name(name) && name.find(':') == std::string::npos;
+        if (rules_.dialect() == Dialect::json || readable) return {};
+        return fail(Code::invalid_argument, "the property '{}' at {} has a name that cannot be written in a call",
+                    printable(name), printable(path, 200));
     }
+
+    NodeId pair(const std::string& name, NodeId inside) { return rules_.key(name, rules_.colon(inside)); }
 
     // A required member that is not declared is one of the additional ones.
     Status mark_required(const Json& schema, const std::string& path, bool forbidden, NodeId other,
@@ -339,6 +347,7 @@ class SchemaCompiler {
                 return fail(Code::invalid_argument, "the schema at {} requires '{}' and does not allow it",
                             printable(path, 200), printable(name));
             } else {
+                TRY(check_name(name, path));
                 members.push_back({name, true, pair(name, other)});
             }
         }
@@ -346,8 +355,8 @@ class SchemaCompiler {
     }
 
     SchemaDocument document_;
-    ProgramBuilder b_;
-    JsonRules rules_;
+    ProgramBuilder& b_;
+    JsonRules& rules_;
     std::unordered_map<const Json*, NodeId> made_;
 };
 
@@ -355,7 +364,39 @@ class SchemaCompiler {
 
 Result<std::shared_ptr<const Program>> compile_schema(const Json& schema) {
     TRY(chat::check_bounds(schema, "the schema"));
-    return std::make_shared<const Program>(TRY(SchemaCompiler(schema).run()));
+    ProgramBuilder builder;
+    JsonRules rules(builder);
+    const NodeId start = TRY(SchemaCompiler(schema, builder, rules).run());
+    return std::make_shared<const Program>(TRY(std::move(builder).build(start)));
+}
+
+Result<std::shared_ptr<const Program>> compile_calls(std::span<const chat::Tool> tools) {
+    ProgramBuilder builder;
+    JsonRules rules(builder, Dialect::call);
+    std::vector<NodeId> calls;
+    for (const chat::Tool& tool : tools) {
+        TRY(chat::check_bounds(tool.parameters, "the parameters of a tool"));
+        NodeId arguments = rules.any_object();
+        if (!tool.parameters.is_null()) {
+            // A schema that does not say so describes an object all the same.
+            Json schema = tool.parameters;
+            const bool unsaid = schema.is_object() && !schema.contains("type") && !schema.contains("$ref");
+            if (unsaid) schema["type"] = "object";
+            if (chat::string_of(chat::member(SchemaDocument(schema).resolved(schema), "type")) != "object") {
+                return fail(Code::invalid_argument, "the parameters of the tool '{}' must be of type object",
+                            printable(tool.name));
+            }
+            auto made = SchemaCompiler(schema, builder, rules).run();
+            if (!made) {
+                return fail(made.error().code, "the parameters of the tool '{}': {}", printable(tool.name),
+                            made.error().message);
+            }
+            arguments = *made;
+        }
+        calls.push_back(builder.literal("call:" + tool.name, arguments));
+    }
+    const NodeId start = builder.choice(calls);
+    return std::make_shared<const Program>(TRY(std::move(builder).build(start)));
 }
 
 Result<std::shared_ptr<const Program>> compile_json_object() {

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "chat/json.h"
+#include "chat/message.h"
 #include "grammar/program.h"
 
 namespace lapidary::grammar {
@@ -22,6 +24,10 @@ Result<std::shared_ptr<const Program>> compile_schema(const Json& schema);
 
 // Any JSON object.
 Result<std::shared_ptr<const Program>> compile_json_object();
+
+// A call of one of the tools as the model writes it between <|tool_call> and <tool_call|>, its arguments as the tool's
+// parameters say. Tokens <|"|> are the byte kQuoteByte.
+Result<std::shared_ptr<const Program>> compile_calls(std::span<const chat::Tool> tools);
 
 // OpenAI's `response_format`: null and {type: "text"} give no program, {type: "json_object"} and
 // {type: "json_schema", json_schema: {schema}} one.

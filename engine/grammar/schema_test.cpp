@@ -292,6 +292,35 @@ TEST(Schema, RefusesHostileSchemas) {
     EXPECT_FALSE(compile_schema(large));
 }
 
+TEST(Calls, AreWrittenAsTheModelWritesThem) {
+    const auto tool = [](const char* name, const char* parameters) {
+        return chat::Tool{
+            .name = name, .description = {}, .parameters = Json::parse(parameters, nullptr, false), .response = {}};
+    };
+    const std::vector<chat::Tool> tools = {
+        tool("weather", R"({"properties":{"city":{"type":"string","minLength":1},"unit":{"enum":["C","F"]},
+                            "days":{"type":"array","items":{"type":"integer","maximum":9}}},"required":["city"]})"),
+        tool("ping", "null"), tool("tag", R"({"type":"object","properties":{"id":{"pattern":"^[a-z\"]+$"}}})")};
+    const auto program = compile_calls(tools);
+    Schema calls(program);
+    EXPECT_TRUE(
+        calls.takes("call:weather{city:\xFFParis \"x\"\n\xFF,unit:\xFF"
+                    "C\xFF,days:[1,2]}"));
+    EXPECT_TRUE(calls.takes("call:ping{}"));
+    EXPECT_TRUE(calls.takes("call:ping{a:1,b:{c:\xFF\xFF}}"));
+    EXPECT_TRUE(
+        calls.takes("call:tag{id:\xFF"
+                    "a\"b\xFF}"));
+    EXPECT_TRUE(calls.refuses("call:weather{}"));
+    EXPECT_TRUE(calls.refuses("call:weather{city:\xFF\xFF"));
+    EXPECT_TRUE(calls.refuses("call:weather{city:\""));
+    EXPECT_TRUE(calls.refuses("call:weather{ "));
+    EXPECT_TRUE(calls.refuses("call:fly"));
+    EXPECT_FALSE(compile_calls(std::vector{tool("a", R"({"type":"string"})")}));
+    EXPECT_FALSE(compile_calls(std::vector{tool("a", R"({"properties":{"a:b":{}}})")}));
+    EXPECT_FALSE(compile_calls(std::vector{tool("a", R"({"minProperties":1})")}));
+}
+
 TEST(ResponseFormat, IsReadAsOpenAiWritesIt) {
     const auto read = [](std::string_view text) { return compile_response_format(Json::parse(text, nullptr, false)); };
     EXPECT_EQ(*read("null"), nullptr);

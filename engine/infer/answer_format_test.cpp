@@ -83,5 +83,27 @@ TEST_F(AnswerFormatTest, ACallTakesThePlaceOfContent) {
     EXPECT_TRUE(may(format, "<turn|>"));
 }
 
+TEST_F(AnswerFormatTest, ADemandedCallIsAllThereCanBe) {
+    const std::vector<chat::Tool> tools = {{.name = "add",
+                                            .description = {},
+                                            .parameters = chat::Json::parse(
+                                                R"({"type":"object","properties":{"s":{"type":"string"},
+                                                    "n":{"type":"null"}},"required":["s"]})"),
+                                            .response = {}}};
+    const auto program = grammar::compile_calls(tools);
+    ASSERT_TRUE(program) << program.error().message;
+    AnswerFormat format = make({.call = *program, .calls = Calls::required, .thoughts = true});
+    EXPECT_FALSE(may(format, "a"));
+    EXPECT_FALSE(may(format, "<turn|>"));
+    EXPECT_TRUE(may(format, "<|channel>"));
+    feed(format, {"<|tool_call>", "c", "a", "l", "l", "<0x3A>", "a", "d", "d", "<0x7B>", "s", "<0x3A>"});
+    EXPECT_FALSE(may(format, "a"));
+    feed(format, {"<|\"|>", "x", "<0x22>", "<0x5C>", "<0x0A>", "▁", "<|\"|>"});
+    EXPECT_FALSE(may(format, "<tool_call|>"));
+    feed(format, {"<0x2C>", "n", "<0x3A>", "n", "u", "l", "l", "<0x7D>"});
+    EXPECT_FALSE(may(format, "<turn|>"));
+    feed(format, {"<tool_call|>", "<|tool_call>", "c"});
+}
+
 }  // namespace
 }  // namespace lapidary::infer
