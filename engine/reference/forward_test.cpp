@@ -67,6 +67,24 @@ TEST_P(Fixture, TokenByTokenGivesTheSameAsAllAtOnce) {
     }
 }
 
+TEST_P(Fixture, EmbedsAsTheMeanOfTheStatesAfterTheFinalNorm) {
+    const auto tokens = std::span<const int32_t>(tokens_).first(40);  // more than one block
+    const auto single = model_->runner(256);
+    const size_t layers = model_->config->layers.size();
+    std::vector<float> mean(model_->config->width);
+    single->set_trace([&](uint32_t layer, std::span<const float> h) {
+        for (size_t i = 0; layer == layers && i < h.size(); ++i) mean[i] += h[i] / float(tokens.size());
+    });
+    for (size_t t = 0; t < tokens.size(); ++t) {
+        ASSERT_TRUE(*single->run(tokens.subspan(t, 1), LogitsWanted::last, nullptr).run_now());
+    }
+    const auto together = model_->runner(256);
+    const auto embedding = **together->embed(tokens, nullptr).run_now();
+    ASSERT_EQ(embedding.size(), mean.size());
+    EXPECT_LE(relative_l2(embedding, mean), 1e-4);
+    EXPECT_EQ(together->position(), tokens.size());
+}
+
 TEST_P(Fixture, GoesOnAfterForgettingTheEnd) {
     const auto straight = model_->runner(256);
     const auto detour = model_->runner(256);
