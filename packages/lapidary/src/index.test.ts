@@ -8,7 +8,7 @@ function reachable(start: URL, seen = new Set<string>()): Set<string> {
     if (seen.has(start.href)) return seen;
     seen.add(start.href);
     const source = readFileSync(start, 'utf8');
-    for (const [, name = ''] of source.matchAll(/(?:^(?:import|export)\b[^'"]*|\bimport\()['"]([^'"]+)['"]/gm)) {
+    for (const [, name = ''] of source.matchAll(/(?:^(?:import|export)\b[\w\s{},*$]*|\bimport\()['"]([^'"]+)['"]/gm)) {
         if (name.startsWith('.')) reachable(new URL(name, start), seen);
         else seen.add(name);
     }
@@ -25,6 +25,14 @@ for (const door of ['index', 'worker', 'ai-sdk', 'prompt-api']) {
         );
     });
 }
+
+test('the worker is one file when bundled: some bundlers cannot split workers, and without one no name is found', () => {
+    const modules = [...reachable(new URL('./worker.js', import.meta.url))];
+    for (const name of modules) {
+        assert.ok(name.startsWith('file:'), `${name} would have to be found by its name`);
+        assert.doesNotMatch(readFileSync(new URL(name), 'utf8'), /\bimport\(['"]/, name);
+    }
+});
 
 test('what people install has the engine and the worker, and no tests', () => {
     const listing = execFileSync('npm', ['pack', '--dry-run', '--json'], {
