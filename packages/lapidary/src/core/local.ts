@@ -84,14 +84,15 @@ export class LocalCore implements Core {
 
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told: number[] = [];
+        const asked = request.messages ? { ...request, report_tokens: true } : request;
         return await this.inTurn(context.signal, async ({ conversations }) => {
             // After a loss: the answer goes on behind what its reader has seen.
-            const resumed = told.length > 0 ? { ...request, resume: [...told] } : request;
+            const resumed = told.length > 0 ? { ...asked, continue_tokens: [...told] } : asked;
             return await conversations.generate(resumed, {
                 ...context,
                 onEvent: (event) => {
-                    told.push(...event.tokens);
-                    context.onEvent?.(event);
+                    if (event.type === 'tokens' || event.type === 'text') told.push(...event.tokens);
+                    if (event.type !== 'tokens') context.onEvent?.(event);
                 },
             });
         });
