@@ -23,12 +23,13 @@ export type { GpuOption } from './gpu/host.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { Model } from './model.js';
-export type { Backend, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
+export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
     GenerateEvent,
     GenerateRequest,
     GenerateResult,
+    Logprob,
     Message,
     PerplexityResult,
     Sampling,
@@ -46,6 +47,17 @@ export type { Directory, DirectoryEntry } from './ollama/directory.js';
 export type { Layer, ModelConfig } from './ollama/manifest.js';
 export { formatModelName, parseModelName, tryParseModelName } from './ollama/name.js';
 export type { ModelName } from './ollama/name.js';
+export { PickedDirectory } from './ollama/picked.js';
+export { listServedModels, openServedModel } from './ollama/server.js';
+export type { ServedModel } from './ollama/server.js';
 export { OllamaStore } from './ollama/store.js';
 export type { ListedModel, ResolvedModel } from './ollama/store.js';
+export { verifyLayer } from './ollama/verify.js';
 export type { Log, LogLevel } from './wasi.js';
+export { Lapidary, LoadedEngine } from './lapidary.js';
+export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
+export type { Stream } from './answer/stream.js';
+export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';
+export type { ProbedModel } from './probe/family.js';
+export type { Probe, ProbedGpu, ProbeOptions } from './probe/probe.js';
+export type * from './openai.js';

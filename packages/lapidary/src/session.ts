@@ -1,7 +1,7 @@
 // A session is one conversation's memory: the engine keeps what it has read and re-uses the common beginning.
 import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
-import { isObject, numberField, stringField, type JsonObject, type JsonValue } from './json.js';
+import { isObject, numberField, optionalString, stringField, type JsonObject, type JsonValue } from './json.js';
 import { callOptions, tokensToBytes, type WorkOptions } from './model.js';
 import type { ByteSink } from './sources/source.js';
 
@@ -27,22 +27,43 @@ export interface Message {
 export interface GenerateRequest {
     /** Text to continue … */
     prompt?: string;
-    /** … or a conversation to answer. */
-    messages?: readonly Message[];
+    /** … or a conversation to answer: `Message`s, whose content may also be a list of parts. */
+    messages?: readonly JsonObject[];
     tools?: readonly JsonObject[];
     thinking?: boolean;
     add_bos?: boolean;
     parse_special?: boolean;
+    /** 0: until the model ends or the context is full. */
     max_tokens: number;
     sampling?: Sampling;
     stop?: readonly string[];
+    /** What the answer must look like, as OpenAI spells it. */
+    response_format?: JsonObject;
+    /** Tell how likely each token was, and this many others at its place: 0 to 20. */
+    logprobs?: number;
+    /** What to do when the prompt leaves no room in the context. */
+    overflow?: 'error' | 'stop' | 'slide';
+    /** Tokens of an answer that was broken off: they are read with the prompt and not told again. */
+    continue_tokens?: readonly number[];
+    /** With messages: also tell the tokens, in events of their own, for `continue_tokens`. */
+    report_tokens?: boolean;
+}
+
+export interface Logprob {
+    token: number;
+    text: string;
+    bytes?: number[];
+    logprob: number;
+    top: Omit<Logprob, 'top'>[];
 }
 
 export type GenerateEvent =
-    | { type: 'text'; text: string; tokens: number[] }
-    | { type: 'content'; text: string }
+    | { type: 'text'; text: string; tokens: number[]; logprobs?: Logprob[] }
+    | { type: 'content'; text: string; logprobs?: Logprob[] }
     | { type: 'reasoning'; text: string }
-    | { type: 'tool_call'; call: JsonObject };
+    | { type: 'tool_call'; call: JsonObject }
+    | { type: 'invalid_tool_call'; text: string; error: string }
+    | { type: 'tokens'; tokens: number[] };
 
 export interface GenerateResult {
     text: string;
@@ -53,6 +74,8 @@ export interface GenerateResult {
     prompt_ms: number;
     completion_ms: number;
     message?: Message;
+    /** How many old messages were left out, where `overflow` allowed it. */
+    dropped_messages?: number;
 }
 
 export interface PerplexityResult {
@@ -67,6 +90,8 @@ export class Session {
     constructor(
         private readonly engine: Engine,
         private readonly handle: number,
+        /** Tokens it can hold. */
+        readonly context: number,
     ) {}
 
     async generate(
@@ -114,6 +139,17 @@ export class Session {
         return (await this.engine.call('session.bench', args, callOptions(options))).json;
     }
 
+    /** The mean of the last hidden states of the tokens. Forgets what the session held. */
+    async embed(tokens: ArrayLike<number>, signal?: AbortSignal): Promise<Float32Array> {
+        const { blob } = await this.engine.call(
+            'session.embed',
+            { session: this.handle },
+            { ...(signal ? { signal } : {}), blob: tokensToBytes(tokens) },
+        );
+        const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
+        return Float32Array.from({ length: blob.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
+    }
+
     async perplexity(
         tokens: ArrayLike<number>,
         options: WorkOptions & { window?: number } = {},
@@ -141,12 +177,29 @@ export class Session {
 
 function generateEvent(event: JsonObject): GenerateEvent | undefined {
     const { type, text } = event;
-    if (type === 'tool_call') return { type, call: event };
-    if (typeof text !== 'string') return undefined;
-    if (type === 'content' || type === 'reasoning') return { type, text };
-    if (type !== 'text') return undefined; // a newer engine may know more kinds
     const tokens = Array.isArray(event['tokens']) ? event['tokens'].map(Number) : [];
-    return { type, text, tokens };
+    if (type === 'tool_call') return { type, call: event };
+    if (type === 'tokens') return { type, tokens };
+    if (typeof text !== 'string') return undefined;
+    const logprobs = Array.isArray(event['logprobs']) ? { logprobs: event['logprobs'].map(logprob) } : {};
+    if (type === 'text') return { type, text, tokens, ...logprobs };
+    if (type === 'content') return { type, text, ...logprobs };
+    if (type === 'reasoning') return { type, text };
+    if (type === 'invalid_tool_call') return { type, text, error: optionalString(event, 'error') ?? '' };
+    return undefined; // a newer engine may know more kinds
+}
+
+function logprob(value: JsonValue): Logprob {
+    const what = 'a logprob of the engine';
+    if (!isObject(value)) throw new LapidaryError('internal', `${what} is not an object`);
+    const { bytes, top } = value;
+    return {
+        token: numberField(value, 'token', what),
+        text: stringField(value, 'text', what),
+        logprob: numberField(value, 'logprob', what),
+        ...(Array.isArray(bytes) ? { bytes: bytes.map(Number) } : {}),
+        top: Array.isArray(top) ? top.map(logprob) : [],
+    };
 }
 
 function generateResult(json: JsonObject): GenerateResult {
@@ -160,7 +213,8 @@ function generateResult(json: JsonObject): GenerateResult {
         prompt_ms: numberField(json, 'prompt_ms', what),
         completion_ms: numberField(json, 'completion_ms', what),
     };
-    const { message } = json;
+    const { message, dropped_messages } = json;
+    if (typeof dropped_messages === 'number') result.dropped_messages = dropped_messages;
     if (message === undefined) return result;
     if (!isObject(message)) throw new LapidaryError('internal', `${what} has a broken message`);
     // An answer made of tool calls alone has no content.

@@ -1,0 +1,31 @@
+// What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
+// whether there is a disk.
+import { Engine, compile, type EngineOptions } from './engine.js';
+import type { LoadOptions } from './options.js';
+import type { OpenLocal } from './sources/open.js';
+import { gpuFinder, nodeRuntime } from './surroundings.js';
+import type { Log } from './wasi.js';
+
+export interface Runtime {
+    /** Without a module given, the one that came with the library. */
+    makeEngine(options: EngineOptions): Promise<Engine>;
+    findGpu(log: Log): Promise<GPU | undefined>;
+    openLocal?: OpenLocal;
+    /** Bytes of the machine, where that can be known. */
+    totalMemory?: () => number;
+}
+
+/** With the caller's own module and WebGPU where there are any. */
+export async function runtimeFor({ wasm, gpu }: Pick<LoadOptions, 'wasm' | 'gpu'>): Promise<Runtime> {
+    const node = await nodeRuntime();
+    const runtime = { ...node, findGpu: await gpuFinder(gpu) };
+    if (node && wasm === undefined) return { ...runtime, makeEngine: node.makeEngine };
+    let compiled: Promise<WebAssembly.Module> | undefined; // once, however often an engine has to be made anew
+    return {
+        ...runtime,
+        makeEngine: async (options) => {
+            compiled ??= compile(wasm ?? new URL('./lapidary.wasm', import.meta.url));
+            return await Engine.load(await compiled, options);
+        },
+    };
+}
