@@ -1,4 +1,5 @@
 // Everything that answers, put together: who may ask, what there is, and how errors are told.
+import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Hono } from 'hono';
 import { FileSource } from 'lapidary/node';
@@ -12,7 +13,7 @@ import { addOllamaRoutes } from './ollama.js';
 import { addOllamaModelRoutes } from './ollama-models.js';
 import { addOpenAiRoutes } from './openai.js';
 import { security, securityHeaders, type SecurityOptions } from './security.js';
-import { sendSource } from './send.js';
+import { sendSource, versionTag } from './send.js';
 import type { Service } from './service.js';
 import { StaticFiles, placeholderPage } from './static.js';
 import { addStoreRoutes } from './store.js';
@@ -45,11 +46,11 @@ export function createApp(service: Service, options: AppOptions): Routes {
 function addFiles(app: Routes, webRoot: string): void {
     const files = new StaticFiles(webRoot);
     app.get(`/models/${path.basename(builtinFile)}`, async (c) => {
-        const source = await FileSource.open(builtinFile);
-        return await sendSource(c, source, {
+        const { size, mtimeMs } = await fs.stat(builtinFile);
+        return await sendSource(c, await FileSource.open(builtinFile), {
             contentType: 'application/octet-stream',
             cacheControl: 'no-cache',
-            etag: `"${source.size.toString(36)}"`,
+            etag: versionTag(size, mtimeMs),
         });
     });
     app.get('*', async (c) => {

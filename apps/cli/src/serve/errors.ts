@@ -47,7 +47,10 @@ const statusOfCode: Partial<Record<LapidaryError['code'], number>> = {
 export function asHttpError(thrown: unknown): HttpError {
     if (thrown instanceof HttpError) return thrown;
     if (!(thrown instanceof LapidaryError)) return new HttpError(500, messageOf(thrown), { code: 'internal' });
-    return new HttpError(statusOfCode[thrown.code] ?? 500, thrown.message, { code: thrown.code });
+    // Where a member of the request is to blame, the library's sentences begin with its name.
+    const param = /^'([A-Za-z_][\w.[\]]*)' /.exec(thrown.message)?.[1];
+    const status = statusOfCode[thrown.code] ?? 500;
+    return new HttpError(status, thrown.message, { code: thrown.code, ...(param === undefined ? {} : { param }) });
 }
 
 /** OpenAI's clients read `error.message`, `type`, `param` and `code`. */

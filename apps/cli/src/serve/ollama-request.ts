@@ -57,10 +57,12 @@ export function readOptions(body: JsonObject): OllamaOptions {
     for (const [name, value] of Object.entries(options)) {
         if (value === null) continue;
         const known = numberOptions.find((option) => option === name);
-        if (known) sampling[known] = numberOf(name, value);
-        else if (name === 'num_predict') {
+        if (known) {
+            const number = numberOf(name, value);
+            if (known !== 'seed' || number >= 0) sampling[known] = number; // -1 is Ollama's word for any seed
+        } else if (name === 'num_predict') {
             const limit = numberOf(name, value);
-            if (limit >= 0) sampling.max_tokens = limit; // -1 and -2 mean: as long as it likes
+            if (limit > 0) sampling.max_tokens = limit; // -1 and -2 mean: as long as it likes
         } else if (name === 'stop') sampling.stop = stringsOf(name, value);
         else if (name === 'num_ctx') {
             context = numberOf(name, value);

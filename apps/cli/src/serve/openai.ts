@@ -65,12 +65,6 @@ async function chat(c: Context, service: Service, body: JsonObject): Promise<Res
 async function complete(c: Context, service: Service, body: JsonObject): Promise<Response> {
     const stream = wantsStream(body);
     const entry = await service.find(body['model']);
-    for (const unsupported of ['suffix', 'echo', 'best_of']) {
-        const value = body[unsupported];
-        if (value !== undefined && value !== null && value !== false && value !== '' && value !== 1) {
-            throw badRequest(`'${unsupported}' is not supported`, unsupported);
-        }
-    }
     const request = body as unknown as CompletionParams;
     if (!stream) {
         const answer = await service.run(c, entry, undefined, ({ engine }, signal) =>

@@ -67,7 +67,12 @@ function streamOf(source: ByteSource, start: number, end: number): ReadableStrea
     );
 }
 
-export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+/** The tag of a file that changes whenever the file does. */
+export function versionTag(size: number, modifiedMs: number, variant = ''): string {
+    return `"${size.toString(36)}-${Math.floor(modifiedMs).toString(36)}${variant}"`;
+}
+
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
     if (ifNoneMatch === undefined) return false;
     if (ifNoneMatch.trim() === '*') return true;
     const plain = (tag: string) => tag.trim().replace(/^W\//, '');

@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { FileSource } from 'lapidary/node';
 import { HttpError } from './errors.js';
 import type { Context } from './http.js';
-import { sendSource } from './send.js';
+import { sendSource, versionTag } from './send.js';
 
 const types: Record<string, string> = {
     '.html': 'text/html; charset=utf-8',
@@ -63,13 +63,13 @@ export class StaticFiles {
 
     private async send(c: Context, { file, status }: Found): Promise<Response> {
         const contentType = types[path.extname(file).toLowerCase()] ?? 'application/octet-stream';
-        const version = `${status.size.toString(36)}-${Math.floor(status.mtimeMs).toString(36)}`;
+        const etag = versionTag(status.size, status.mtimeMs);
         // Vite puts a hash of the contents into the names below assets; everything else must be asked for again.
         const hashed = path.relative(this.root, file).startsWith(`assets${path.sep}`);
         const options = {
             contentType,
             cacheControl: hashed ? 'public, max-age=31536000, immutable' : 'no-cache',
-            etag: `"${version}"`,
+            etag,
         };
         const squeezed =
             compressible.test(contentType) &&
@@ -78,14 +78,14 @@ export class StaticFiles {
             /\bgzip\b/.test(c.req.header('accept-encoding') ?? '');
         if (!squeezed) return vary(await sendSource(c, await FileSource.open(file), options), contentType);
 
-        const bytes = await this.squeeze(file, version);
+        const bytes = await this.squeeze(file, etag);
         const source = {
             size: bytes.length,
             name: path.basename(file),
             read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
             close: async () => undefined,
         };
-        const response = await sendSource(c, source, { ...options, etag: `"${version}-gz"` });
+        const response = await sendSource(c, source, { ...options, etag: versionTag(status.size, status.mtimeMs, '-gz') });
         if (response.status !== 304) response.headers.set('content-encoding', 'gzip');
         response.headers.delete('accept-ranges'); // ranges of the compressed bytes would be of no use
         return vary(response, contentType);

@@ -5,13 +5,6 @@ import { HttpError } from './errors.js';
 import type { Routes } from './http.js';
 import { sendSource } from './send.js';
 
-/** A piece of a model, and where this server has it. */
-interface StoredFile {
-    digest: string;
-    bytes: number;
-    url: string;
-}
-
 export function addStoreRoutes(app: Routes): void {
     const blobs = new BlobIndex();
 
@@ -43,16 +36,11 @@ export function addStoreRoutes(app: Routes): void {
     });
 }
 
+/** A model as `lapidary models` lists it, with the pieces of its file in order. */
 async function describe(store: OllamaStore, model: ListedModel) {
-    const files: StoredFile[] = [];
-    const name = tryParseModelName(model.name);
-    if (name && model.problem === undefined) {
-        const resolved = await store.resolve(name).catch(() => undefined);
-        for (const { digest, size } of resolved?.models ?? []) {
-            files.push({ digest, bytes: size, url: `/api/ollama/blob/${digest.replace(':', '-')}` });
-        }
-    }
-    return { ...model, files };
+    const name = model.problem === undefined ? tryParseModelName(model.name) : undefined;
+    const resolved = name ? await store.resolve(name).catch(() => undefined) : undefined;
+    return { ...model, blobs: (resolved?.models ?? []).map(({ digest, size }) => ({ digest, size })) };
 }
 
 interface Blob {

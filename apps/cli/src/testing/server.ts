@@ -1,0 +1,125 @@
+// A server for tests: on any free port, gone when the test is over.
+import http from 'node:http';
+import net from 'node:net';
+import type { TestContext } from 'node:test';
+import type { ChatCompletionChunk, ChatCompletionParams, LoadedEngine } from 'lapidary';
+import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
+
+// No store of the person who runs the tests.
+process.env['OLLAMA_MODELS'] ??= '/nonexistent';
+
+export interface TestServer extends RunningServer {
+    logged: string[];
+}
+
+export async function testServer(t: Pick<TestContext, 'after'>, options: Partial<ServeOptions> = {}): Promise<TestServer> {
+    const logged: string[] = [];
+    const server = await startServer({
+        host: '127.0.0.1',
+        port: 0,
+        queue: 256,
+        models: 1,
+        load: { backend: 'cpu' },
+        webRoot: '/nonexistent',
+        version: '1.2.3',
+        log: (text) => logged.push(text),
+        ...options,
+    });
+    t.after(() => server.stop(0));
+    return { ...server, logged };
+}
+
+export interface RawAnswer {
+    status: number;
+    headers: http.IncomingHttpHeaders;
+    body: string;
+}
+
+/** A request exactly as given: fetch would repair paths and refuse to set some headers. */
+export function raw(url: string, options: http.RequestOptions & { body?: string | Buffer } = {}): Promise<RawAnswer> {
+    const { hostname, port, pathname, search } = new URL(url);
+    return new Promise((resolve, reject) => {
+        const request = http.request(
+            { host: hostname, port, path: pathname + search, agent: false, ...options },
+            (response) => {
+                let body = '';
+                response.setEncoding('utf8');
+                response.on('data', (piece: string) => (body += piece));
+                response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+                response.on('error', reject);
+            },
+        );
+        request.on('error', reject);
+        request.end(options.body);
+    });
+}
+
+/** Bytes to the socket and whatever comes back until it closes. */
+export function rawSocket(port: number, text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+        let answer = '';
+        const socket = net.connect(port, '127.0.0.1', () => socket.write(text));
+        socket.setEncoding('utf8');
+        socket.on('data', (piece: string) => (answer += piece));
+        socket.on('close', () => resolve(answer));
+        socket.on('error', reject);
+    });
+}
+
+/** An engine that repeats the last message word by word, as slowly as it is told to. */
+export class EchoEngine {
+    running = 0;
+    /** The most answers that were ever written at the same time. */
+    mostRunning = 0;
+    stopped = 0;
+    disposed = false;
+
+    constructor(
+        readonly model: string,
+        private readonly pauseMs: number,
+    ) {}
+
+    asLoaded(): LoadedEngine {
+        const create = (params: ChatCompletionParams, { signal }: { signal?: AbortSignal } = {}) => {
+            const chunks = this.chunks(params, signal);
+            return params.stream ? Promise.resolve(chunks) : whole(chunks);
+        };
+        const engine = {
+            chat: { completions: { create } },
+            info: { model: this.model, backend: 'cpu', contextLength: 100, weightBytes: 5 },
+            dispose: async () => {
+                this.disposed = true;
+            },
+        };
+        return engine as unknown as LoadedEngine; // as much of one as the server uses in these tests
+    }
+
+    private async *chunks(params: ChatCompletionParams, signal?: AbortSignal): AsyncGenerator<ChatCompletionChunk> {
+        this.mostRunning = Math.max(this.mostRunning, ++this.running);
+        const words = String(params.messages.at(-1)?.content).split(/(?<= )/);
+        try {
+            for (const word of words) {
+                await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
+                if (signal?.aborted) {
+                    this.stopped++;
+                    throw Object.assign(new Error('stopped'), { code: 'cancelled' });
+                }
+                yield this.chunk({ content: word }, null);
+            }
+            yield this.chunk({}, 'stop');
+        } finally {
+            this.running--;
+        }
+    }
+
+    private chunk(delta: { content?: string }, finish: 'stop' | null): ChatCompletionChunk {
+        const choices = [{ index: 0 as const, delta, finish_reason: finish }];
+        return { id: 'x', object: 'chat.completion.chunk', created: 0, model: this.model, choices };
+    }
+}
+
+async function whole(chunks: AsyncIterable<ChatCompletionChunk>) {
+    let content = '';
+    for await (const chunk of chunks) content += chunk.choices[0]?.delta.content ?? '';
+    return { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] };
+}
