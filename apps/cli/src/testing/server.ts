@@ -2,7 +2,7 @@
 import http from 'node:http';
 import net from 'node:net';
 import type { TestContext } from 'node:test';
-import type { ChatCompletionChunk, ChatCompletionParams, LoadedEngine } from 'lapidary';
+import { cancelledError, type ChatCompletionChunk, type ChatCompletionParams, type LoadedEngine } from 'lapidary';
 import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
 
 // No store of the person who runs the tests.
@@ -102,7 +102,7 @@ export class EchoEngine {
                 await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
                 if (signal?.aborted) {
                     this.stopped++;
-                    throw Object.assign(new Error('stopped'), { code: 'cancelled' });
+                    throw cancelledError();
                 }
                 yield this.chunk({ content: word }, null);
             }
