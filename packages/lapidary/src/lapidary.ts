@@ -1,18 +1,12 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
-import { ChatCompletions, Completions, Embeddings } from './endpoints.js';
+import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
 import type { Core } from './core/core.js';
 import { startCore } from './core/start.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
 import { probe, type Probe, type ProbeOptions } from './probe.js';
 import type { TokenizeOptions } from './model.js';
-
-export interface RequestOptions {
-    signal?: AbortSignal;
-    /** How much of the prompt has been read, in tokens. */
-    onProgress?: (progress: { done: number; total: number }) => void;
-}
 
 /** A loaded model. Calls may be made at any time: they wait for each other and are answered in order. */
 export class LoadedEngine {
@@ -52,7 +46,7 @@ export class LoadedEngine {
 
     /** For each text the mean of the model's last hidden states, of length 1: near texts have a large dot product. */
     async embed(texts: readonly string[], options: RequestOptions = {}): Promise<Float32Array[]> {
-        return (await this.core.embed(texts, options)).vectors;
+        return (await this.core.embed(checkTexts(texts, 'texts'), options)).vectors;
     }
 
     /** Gives everything back. Calls under way and later ones fail with the code `cancelled`. May be called twice. */

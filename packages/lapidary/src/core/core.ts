@@ -1,6 +1,5 @@
 // Core: the engine as the front sees it, wherever it runs. core/local.ts is the thing itself, core/remote.ts speaks to
 // one in a worker. Everything that crosses here can be posted as a message.
-import type { JsonObject } from '../json.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
@@ -30,6 +29,3 @@ export interface Core {
     embed(texts: readonly string[], context: CallContext): Promise<Embedded>;
     dispose(): Promise<void>;
 }
-
-/** What an engine says about itself when it was (re)built. */
-export type { EngineInfo, JsonObject };
