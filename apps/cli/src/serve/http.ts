@@ -30,16 +30,23 @@ export function clientName(c: Context): string {
     return [address, header('origin'), header('user-agent')].join('\n');
 }
 
-/** Either signal. AbortSignal.any would do, but Node 18 has none. */
-export function eitherSignal(...signals: AbortSignal[]): AbortSignal {
+/**
+ * Runs `work` with a signal that follows all the given ones. AbortSignal.any would do, but Node 18 has none, and a signal
+ * that lives as long as the server must not collect a listener for every request.
+ */
+export async function withEitherSignal<Result>(
+    signals: readonly AbortSignal[],
+    work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
     const controller = new AbortController();
-    const abort = () => {
-        controller.abort();
-        for (const signal of signals) signal.removeEventListener('abort', abort);
-    };
+    const abort = () => controller.abort();
     for (const signal of signals) {
-        if (signal.aborted) return abort(), controller.signal;
+        if (signal.aborted) abort();
         signal.addEventListener('abort', abort);
     }
-    return controller.signal;
+    try {
+        return await work(controller.signal);
+    } finally {
+        for (const signal of signals) signal.removeEventListener('abort', abort);
+    }
 }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
+import type { ByteSource } from 'lapidary';
 import { EchoEngine, testServer } from '../testing/server.js';
 
 function withEcho(pauseMs: number) {
     const engine = new EchoEngine('echo', pauseMs);
-    return { engine, loadModel: async () => engine.asLoaded() };
+    return { engine, loadModel: engine.load };
 }
 
 const message = (content: string, more: object = {}) =>
@@ -143,8 +144,9 @@ test('Ollama clients load and unload a model without asking anything', async (t)
 test('a model that cannot be loaded is an error for each who asks, and the server goes on', async (t) => {
     let attempts = 0;
     const { url } = await testServer(t, {
-        loadModel: async () => {
+        loadModel: async (sources) => {
             attempts++;
+            for (const source of sources as ByteSource[]) await source.close();
             throw new Error('no memory left');
         },
     });

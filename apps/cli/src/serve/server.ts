@@ -1,5 +1,6 @@
 // The server as a process: it listens, has patience only for so long, and stops without cutting anybody off in the
 // middle of an answer if it can be helped.
+import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -60,6 +61,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         log: options.log,
     });
     const stopped = new AbortController();
+    setMaxListeners(0, stopped.signal); // one for each request
     const service = new Service(catalogue, loaded, queue, stopped.signal);
     const app = createApp(service, {
         security: {

@@ -3,7 +3,7 @@
 import { LapidaryError } from 'lapidary';
 import type { Catalogue, CatalogueEntry } from './catalogue.js';
 import { HttpError, badRequest, modelNotFound } from './errors.js';
-import { clientGone, clientName, eitherSignal, type Context } from './http.js';
+import { clientGone, clientName, withEitherSignal, type Context } from './http.js';
 import type { KeepAlive, LoadedModels, Ready } from './loaded.js';
 import type { FairQueue } from './queue.js';
 
@@ -31,14 +31,15 @@ export class Service {
         keepAlive: KeepAlive,
         work: (ready: Ready, signal: AbortSignal) => Promise<Result>,
     ): Promise<Result> {
-        const signal = eitherSignal(clientGone(c), this.stopped);
         try {
-            const release = await this.queue.enter(clientName(c), signal);
-            try {
-                return await this.loaded.use(entry, signal, keepAlive, (ready) => work(ready, signal));
-            } finally {
-                release();
-            }
+            return await withEitherSignal([clientGone(c), this.stopped], async (signal) => {
+                const release = await this.queue.enter(clientName(c), signal);
+                try {
+                    return await this.loaded.use(entry, signal, keepAlive, (ready) => work(ready, signal));
+                } finally {
+                    release();
+                }
+            });
         } catch (error) {
             const stopping = this.stopped.aborted && error instanceof LapidaryError && error.code === 'cancelled';
             throw stopping ? stoppingError() : error;

@@ -2,7 +2,8 @@
 import http from 'node:http';
 import net from 'node:net';
 import type { TestContext } from 'node:test';
-import { cancelledError, type ChatCompletionChunk, type ChatCompletionParams, type LoadedEngine } from 'lapidary';
+import { cancelledError, type ByteSource, type ChatCompletionChunk, type ChatCompletionParams, type LoadedEngine } from 'lapidary';
+import type { Load } from '../serve/loaded.js';
 import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
 
 // No store of the person who runs the tests.
@@ -73,11 +74,17 @@ export class EchoEngine {
     mostRunning = 0;
     stopped = 0;
     disposed = false;
+    private sources: readonly ByteSource[] = [];
 
     constructor(
         readonly model: string,
         private readonly pauseMs: number,
     ) {}
+
+    readonly load: Load = async (sources) => {
+        this.sources = sources as ByteSource[]; // the server gives nothing else
+        return this.asLoaded();
+    };
 
     asLoaded(): LoadedEngine {
         const create = (params: ChatCompletionParams, { signal }: { signal?: AbortSignal } = {}) => {
@@ -89,6 +96,7 @@ export class EchoEngine {
             info: { model: this.model, backend: 'cpu', contextLength: 100, weightBytes: 5 },
             dispose: async () => {
                 this.disposed = true;
+                for (const source of this.sources) await source.close();
             },
         };
         return engine as unknown as LoadedEngine; // as much of one as the server uses in these tests
