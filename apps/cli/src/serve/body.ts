@@ -67,12 +67,21 @@ function parse(text: string): unknown {
     } catch {
         throw badRequest(text.trim() === '' ? 'the body is empty' : 'the body is not valid JSON');
     }
-    checkDepth(value, 0);
+    check(value, 0);
     return value;
 }
 
-function checkDepth(value: unknown, depth: number): void {
+/** JSON can spell half a character, which is no text: nothing behind this line could write it down again. */
+function check(value: unknown, depth: number): void {
+    if (typeof value === 'string') checkText(value);
     if (typeof value !== 'object' || value === null) return;
     if (depth > deepest) throw badRequest(`the body is nested deeper than ${deepest} levels`);
-    for (const inner of Object.values(value)) checkDepth(inner, depth + 1);
+    for (const [name, inner] of Object.entries(value)) {
+        checkText(name);
+        check(inner, depth + 1);
+    }
+}
+
+function checkText(text: string): void {
+    if (/\p{Surrogate}/u.test(text)) throw badRequest('the body has a text with half a character in it (a lone surrogate)');
 }

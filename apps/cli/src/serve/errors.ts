@@ -49,8 +49,10 @@ export function asHttpError(thrown: unknown): HttpError {
     if (!(thrown instanceof LapidaryError)) return new HttpError(500, messageOf(thrown), { code: 'internal' });
     // Where a member of the request is to blame, the library's sentences begin with its name.
     const param = /^'([A-Za-z_][\w.[\]]*)' /.exec(thrown.message)?.[1];
+    // OpenAI's clients know this one by its name.
+    const code = thrown.code === 'limit' && thrown.message.includes('context') ? 'context_length_exceeded' : thrown.code;
     const status = statusOfCode[thrown.code] ?? 500;
-    return new HttpError(status, thrown.message, { code: thrown.code, ...(param === undefined ? {} : { param }) });
+    return new HttpError(status, thrown.message, { code, ...(param === undefined ? {} : { param }) });
 }
 
 /** OpenAI's clients read `error.message`, `type`, `param` and `code`. */

@@ -131,3 +131,33 @@ async function whole(chunks: AsyncIterable<ChatCompletionChunk>) {
     for await (const chunk of chunks) content += chunk.choices[0]?.delta.content ?? '';
     return { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] };
 }
+
+/** An engine whose every answer is a call of a tool. */
+export const withToolCalls: Load = async (sources) => {
+    async function* chunks() {
+        const call = { index: 0, id: 'call_7', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
+        const chunk = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'x' };
+        yield { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: null }, finish_reason: null }] };
+        yield { ...chunk, choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] };
+        yield { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+    }
+    const engine = {
+        chat: { completions: { create: async () => chunks() } },
+        info: { model: 'x', backend: 'cpu', contextLength: 100, weightBytes: 5 },
+        dispose: async () => {
+            for (const source of sources as ByteSource[]) await source.close();
+        },
+    };
+    return engine as unknown as LoadedEngine; // as much of one as the server uses in these tests
+};
+
+/** Whether the engine constrains its answers: one that does refuses a schema that is none. */
+export async function keepsToSchemas(url: string): Promise<boolean> {
+    const schema = { type: 'nonsense' };
+    const body = {
+        messages: [{ role: 'user', content: 'Hello' }],
+        max_tokens: 1,
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+    };
+    return (await raw(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body) })).status === 400;
+}
