@@ -1,5 +1,5 @@
 // lapidary serve: the web app, and models for other programs.
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
@@ -39,7 +39,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
-        .option('--allow-origin <origin>', 'let pages of this origin use the API; may be repeated', collect)
+        .option('--allow-origin <origin>', 'let pages of this origin use the API, * for all; may be repeated', collectOrigin)
         .option('--allow-host <name>', 'a name under which this server is reached; may be repeated', collect)
         .option('--verbose', 'a line for every request, also when nobody watches')
         .addHelpText('after', '\nExample:\n  lapidary serve --model gemma4:e2b')
@@ -64,6 +64,18 @@ export function addServe(program: Command, interrupts: Interrupts): void {
             log('stopping (once more to leave at once)');
             await server.stop(graceMs);
         });
+}
+
+/** As browsers send it: without a path. */
+function collectOrigin(text: string, list: string[] = []): string[] {
+    if (text === '*' || text === 'null') return [...list, text];
+    try {
+        const { origin, protocol } = new URL(text);
+        // Extensions have schemes of their own, whose origins URL does not know.
+        return [...list, origin === 'null' ? `${protocol}//${text.slice(protocol.length + 2).split('/')[0] ?? ''}` : origin];
+    } catch {
+        throw new InvalidArgumentError('It must be an origin such as https://example.org.');
+    }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

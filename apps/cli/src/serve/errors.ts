@@ -41,6 +41,7 @@ const statusOfCode: Partial<Record<LapidaryError['code'], number>> = {
     limit: 400,
     not_found: 404,
     out_of_memory: 507,
+    device_lost: 503,
     cancelled: clientLeft,
 };
 

@@ -40,6 +40,8 @@ interface Slot {
 /** Seconds until a model nobody uses is unloaded: 0 at once, undefined never. */
 export type KeepAlive = number | undefined;
 
+const brokenBy: ReadonlySet<string> = new Set(['internal', 'device_lost']);
+
 export class LoadedModels {
     private readonly slots = new Map<string, Slot>();
     private closed = false;
@@ -71,7 +73,7 @@ export class LoadedModels {
             return await work({ ...ready, entry, loadMs });
         } catch (error) {
             // An engine that has failed within itself is not asked again; the next request gets a fresh one.
-            if (error instanceof LapidaryError && error.code === 'internal') slot.broken = true;
+            if (error instanceof LapidaryError && brokenBy.has(error.code)) slot.broken = true;
             throw error;
         } finally {
             slot.users--;

@@ -59,7 +59,7 @@ test('it does not start where it should not', async (t) => {
     const taken = await lapidary(['serve', '--port', new URL(url).port]);
     assert.match(taken.stderr, /^lapidary: port \d+ is in use already; --port takes another\n$/);
     assert.equal(taken.status, 1);
-    for (const args of [['--port', '70000'], ['--backend', 'abacus'], ['--queue', '-1']]) {
+    for (const args of [['--port', '70000'], ['--backend', 'abacus'], ['--queue', '-1'], ['--allow-origin', 'example.org']]) {
         assert.equal((await lapidary(['serve', ...args])).status, 2);
     }
 });

@@ -143,3 +143,12 @@ test('errors have the shape that each client expects', async (t) => {
         assert.ok(status === 404 || status === 400, String(model));
     }
 });
+
+test('who does not come to the point is cut off', async (t) => {
+    const timeouts = { headersMs: 200, requestMs: 400, everyMs: 50 };
+    const { port, url } = await testServer(t, { ...echo, timeouts });
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n';
+    assert.match(await rawSocket(port, head), /^HTTP\/1\.1 408/);
+    await rawSocket(port, `${head}Content-Length: 100\r\n\r\n{`); // closed, or this would wait for ever
+    assert.equal((await raw(`${url}/api/version`)).status, 200);
+});

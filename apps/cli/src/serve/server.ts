@@ -34,6 +34,7 @@ export interface ServeOptions {
     accessLog?: Stream | undefined;
     /** For tests. */
     loadModel?: Load;
+    timeouts?: Timeouts;
 }
 
 export interface RunningServer {
@@ -45,9 +46,20 @@ export interface RunningServer {
     stop(graceMs: number): Promise<void>;
 }
 
+interface Timeouts {
+    headersMs: number;
+    /** Headers and body together. */
+    requestMs: number;
+    /** How often somebody looks at the clock. */
+    everyMs: number;
+}
+
 // A client that takes longer than this to say what it wants does not want it.
-const headersTimeoutMs = 15_000;
-const requestTimeoutMs = 60_000;
+const usualTimeouts: Timeouts = { headersMs: 15_000, requestMs: 60_000, everyMs: 5000 };
+
+// After this long without a word, a client whose computer was switched off is asked whether it is still there.
+const silenceMs = 30_000;
+
 const mostConnections = 2000;
 
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
@@ -74,8 +86,15 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         version: options.version,
         accessLog: options.accessLog,
     });
+    const timeouts = options.timeouts ?? usualTimeouts;
     const server = createServer(
-        { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, connectionsCheckingInterval: 5000, keepAlive: true },
+        {
+            headersTimeout: timeouts.headersMs,
+            requestTimeout: timeouts.requestMs,
+            connectionsCheckingInterval: timeouts.everyMs,
+            keepAlive: true,
+            keepAliveInitialDelay: silenceMs,
+        },
         getRequestListener(app.fetch, {
             // The engine has its own ideas about fetch.
             overrideGlobalObjects: false,
