@@ -167,7 +167,7 @@ export class LoadedModels {
         const ready = await slot.ready.catch(() => undefined);
         if (!ready) return;
         await ready.engine.dispose();
-        this.options.log(`unloaded ${slot.entry.id}`);
+        if (!this.closed) this.options.log(`unloaded ${slot.entry.id}`);
     }
 }
 

@@ -161,3 +161,8 @@ export async function keepsToSchemas(url: string): Promise<boolean> {
     };
     return (await raw(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body) })).status === 400;
 }
+
+export async function canEmbed(url: string): Promise<boolean> {
+    const { body } = await raw(`${url}/v1/embeddings`, { method: 'POST', body: '{"input":"x"}' });
+    return !body.includes('there is no method');
+}
