@@ -47,6 +47,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
             const log = (text: string) => void process.stderr.write(`${safeFor(process.stderr, text)}\n`);
             const server = await startServer({
                 ...flags,
+                apiKey: flags.apiKey || undefined, // an empty variable is no key
                 allowedOrigins: flags.allowOrigin ?? [],
                 allowedHosts: flags.allowHost ?? [],
                 load: {

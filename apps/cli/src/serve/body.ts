@@ -76,6 +76,10 @@ function check(value: unknown, depth: number): void {
     if (typeof value === 'string') checkText(value);
     if (typeof value !== 'object' || value === null) return;
     if (depth > deepest) throw badRequest(`the body is nested deeper than ${deepest} levels`);
+    if (Array.isArray(value)) {
+        for (const inner of value as unknown[]) check(inner, depth + 1);
+        return;
+    }
     for (const [name, inner] of Object.entries(value)) {
         checkText(name);
         check(inner, depth + 1);

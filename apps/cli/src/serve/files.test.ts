@@ -116,6 +116,9 @@ test("Ollama's models are listed and their blobs served, and no others", async (
     assert.match(shown.parameters, /^temperature +0\.25\nstop +"END"$/);
     assert.equal(shown.details.quantization_level, 'Q4_0');
 
+    assert.equal((await fetch(`${url}/v1/models/gem%3Atiny`)).status, 200);
+    assert.equal((await fetch(`${url}/v1/models/gem:lost`)).status, 200, 'it is there, though it cannot be loaded');
+
     for (const digest of [model.digest, model.digest.replace(':', '-')]) {
         const blob = await fetch(`${url}/api/ollama/blob/${digest}`, { headers: { range: 'bytes=0-3' } });
         assert.equal(blob.status, 206);

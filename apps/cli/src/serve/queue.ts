@@ -81,15 +81,19 @@ export class FairQueue {
                 },
             };
             signal.addEventListener('abort', leave);
-            this.lines.set(client, [...(this.lines.get(client) ?? []), waiter]);
+            const line = this.lines.get(client);
+            if (line) line.push(waiter);
+            else this.lines.set(client, [waiter]);
             this.waitingCount++;
         });
     }
 
     private remove(client: string, waiter: Waiter): void {
-        const rest = (this.lines.get(client) ?? []).filter((other) => other !== waiter);
-        if (rest.length > 0) this.lines.set(client, rest);
-        else this.lines.delete(client);
+        const line = this.lines.get(client) ?? [];
+        const place = line.indexOf(waiter);
+        if (place < 0) return;
+        line.splice(place, 1);
+        if (line.length === 0) this.lines.delete(client);
         this.waitingCount--;
     }
 
@@ -110,11 +114,12 @@ export class FairQueue {
             for (const listener of this.idleListeners.splice(0)) listener();
             return;
         }
-        const [client, [waiter, ...rest]] = turn;
+        const [client, line] = turn;
+        const waiter = line.shift();
         this.waitingCount--;
         // Behind everybody else: the next turn is another client's.
         this.lines.delete(client);
-        if (rest.length > 0) this.lines.set(client, rest);
+        if (line.length > 0) this.lines.set(client, line);
         waiter?.admit();
     }
 }

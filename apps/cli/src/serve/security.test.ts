@@ -33,6 +33,9 @@ test('pages of other origins are refused unless they were allowed', async (t) =>
     const friend = await from('https://friend.example');
     assert.equal(friend.status, 200);
     assert.equal(friend.headers['access-control-allow-origin'], 'https://friend.example');
+    const missing = await raw(`${url}/v1/models/nosuch`, { headers: { origin: 'https://friend.example' } });
+    assert.equal(missing.status, 404);
+    assert.equal(missing.headers['access-control-allow-origin'], 'https://friend.example', 'also errors can be read');
     const preflight = await raw(`${url}/v1/chat/completions`, {
         method: 'OPTIONS',
         headers: {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostCheck, isLoopback } from './addresses.js';
 import { asHttpError } from './errors.js';
+import { withModelDefaults } from './model-defaults.js';
 import { readFormat, readKeepAlive, readMessages, readOptions, readThink } from './ollama-request.js';
 import { parseRange } from './range.js';
 import { pathParts } from './static.js';
@@ -94,6 +95,20 @@ test('what Ollama clients may not send is refused with a sentence', () => {
     assert.throws(() => readMessages([{ role: 'assistant', tool_calls: [{}] }]), /tool_calls\[0\]/);
     assert.throws(() => readFormat('yaml'), /invalid format/);
     assert.throws(() => readThink('very hard'), /invalid think value/);
+});
+
+test('what a model brings along fills what a request leaves open', () => {
+    const model = { params: { temperature: 0.25, stop: ['END'], num_predict: 9, top_k: 'many' }, system: 'Be kind.' };
+    const filled = withModelDefaults({ messages: [{ role: 'user', content: 'hi' }], temperature: 1 }, model);
+    assert.equal(filled.temperature, 1);
+    assert.deepEqual(filled.stop, ['END']);
+    assert.equal(filled.max_tokens, 9);
+    assert.equal(filled.top_k, undefined);
+    assert.deepEqual(filled.messages.map(({ role }) => role), ['system', 'user']);
+    const own = withModelDefaults({ messages: [{ role: 'system', content: 'Be rude.' }], stop: 'x', max_completion_tokens: 3 }, model);
+    assert.deepEqual(own.messages, [{ role: 'system', content: 'Be rude.' }]);
+    assert.equal(own.stop, 'x');
+    assert.equal(own.max_tokens, undefined);
 });
 
 test("the library's errors name the member that is to blame", () => {
