@@ -34,12 +34,12 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--model <model>', `load this at the start and answer with it when none is named: ${modelHelp}`)
         .option('--port <n>', 'where to listen; 0 takes any', parseInteger({ min: 0, max: 65535 }), 8484)
         .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
-        .addOption(new Option('--api-key <key>', 'what programs must send as Authorization: Bearer').env('LAPIDARY_API_KEY'))
+        .addOption(keyOption())
         .addOption(new Option('--backend <name>', 'where to compute').choices(['auto', 'gpu', 'cpu']).default('auto'))
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
-        .option('--allow-origin <origin>', 'let pages of this origin use the API, * for all; may be repeated', collectOrigin)
+        .option('--allow-origin <origin>', 'let pages of this origin (or *) use it; may be repeated', collectOrigin)
         .option('--allow-host <name>', 'a name under which this server is reached; may be repeated', collect)
         .option('--verbose', 'a line for every request, also when nobody watches')
         .addHelpText('after', '\nExample:\n  lapidary serve --model gemma4:e2b')
@@ -73,10 +73,20 @@ function collectOrigin(text: string, list: string[] = []): string[] {
     try {
         const { origin, protocol } = new URL(text);
         // Extensions have schemes of their own, whose origins URL does not know.
-        return [...list, origin === 'null' ? `${protocol}//${text.slice(protocol.length + 2).split('/')[0] ?? ''}` : origin];
+        return [...list, origin === 'null' ? `${protocol}//${hostOf(text)}` : origin];
     } catch {
         throw new InvalidArgumentError('It must be an origin such as https://example.org.');
     }
+}
+
+function hostOf(address: string): string {
+    return /^[^:]+:\/\/([^/]*)/.exec(address)?.[1] ?? '';
+}
+
+/** From the environment too: on a command line every user of the computer can read it. */
+function keyOption(): Option {
+    const option = new Option('--api-key <key>', 'what programs must send as Authorization: Bearer');
+    return option.env('LAPIDARY_API_KEY');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -26,7 +26,10 @@ export function isLoopback(host: string): boolean {
  * (DNS rebinding). Its requests still carry that name. So on a loopback address only loopback names are believed; on
  * other addresses also plain IP addresses, which nobody can rebind, and this computer's names.
  */
-export function hostCheck(listening: string, alsoAllowed: readonly string[] = []): (host: string | undefined) => boolean {
+export function hostCheck(
+    listening: string,
+    alsoAllowed: readonly string[] = [],
+): (host: string | undefined) => boolean {
     const names = new Set(alsoAllowed.map((name) => name.toLowerCase()));
     if (!isLoopback(listening)) {
         const own = os.hostname().toLowerCase();

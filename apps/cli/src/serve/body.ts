@@ -87,5 +87,5 @@ function check(value: unknown, depth: number): void {
 }
 
 function checkText(text: string): void {
-    if (/\p{Surrogate}/u.test(text)) throw badRequest('the body has a text with half a character in it (a lone surrogate)');
+    if (/\p{Surrogate}/u.test(text)) throw badRequest('the body has half a character in it (a lone surrogate)');
 }

@@ -3,7 +3,14 @@
 import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
-import { formatModelName, parseModelName, tryParseModelName, type ListedModel, type ModelName, type OllamaStore } from 'lapidary';
+import {
+    formatModelName,
+    parseModelName,
+    tryParseModelName,
+    type ListedModel,
+    type ModelName,
+    type OllamaStore,
+} from 'lapidary';
 import { findStores } from 'lapidary/node';
 import { builtinFile, openModelBytes, openOllamaModel, type ModelBytes } from '../model-argument.js';
 
@@ -99,7 +106,8 @@ async function givenEntry(argument: string): Promise<CatalogueEntry> {
     const id = ollama?.model.name ?? (argument === builtinName ? argument : nameOfFile(argument));
     const isUrl = /^https?:/i.test(argument);
     const modified = isUrl || ollama ? new Date() : (await fs.stat(origin)).mtime;
-    return { id, bytes, modified, digest: sha256Hex(`${origin} ${bytes}`), open: (signal) => openModelBytes(argument, signal) };
+    const digest = sha256Hex(`${origin} ${bytes}`);
+    return { id, bytes, modified, digest, open: (signal) => openModelBytes(argument, signal) };
 }
 
 function nameOfFile(argument: string): string {

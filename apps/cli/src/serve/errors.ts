@@ -51,15 +51,20 @@ export function asHttpError(thrown: unknown): HttpError {
     // Where a member of the request is to blame, the library's sentences begin with its name.
     const param = /^'([A-Za-z_][\w.[\]]*)' /.exec(thrown.message)?.[1];
     // OpenAI's clients know this one by its name.
-    const code = thrown.code === 'limit' && thrown.message.includes('context') ? 'context_length_exceeded' : thrown.code;
+    const tooLong = thrown.code === 'limit' && thrown.message.includes('context');
+    const code = tooLong ? 'context_length_exceeded' : thrown.code;
     const status = statusOfCode[thrown.code] ?? 500;
     return new HttpError(status, thrown.message, { code, ...(param === undefined ? {} : { param }) });
 }
 
-/** OpenAI's clients read `error.message`, `type`, `param` and `code`. */
-export function openAiError(error: HttpError): { error: Record<'message' | 'type', string> & Record<'param' | 'code', string | null> } {
-    const { param, code } = error.details;
-    return { error: { message: error.message, type: openAiType(error.status), param: param ?? null, code: code ?? null } };
+/** What OpenAI's clients read. */
+export interface OpenAiError {
+    error: { message: string; type: string; param: string | null; code: string | null };
+}
+
+export function openAiError({ message, status, details }: HttpError): OpenAiError {
+    const { param = null, code = null } = details;
+    return { error: { message, type: openAiType(status), param, code } };
 }
 
 function openAiType(status: number): string {

@@ -21,8 +21,8 @@ export function clientGone(c: Context): AbortSignal {
 }
 
 /**
- * Who shares a line in the queue. On one computer all have the same address, so a browser and a script are told apart by
- * what they call themselves. It is about fairness, not about safety.
+ * Who shares a line in the queue. On one computer all have the same address, so a browser and a script are told apart
+ * by what they call themselves. It is about fairness, not about safety.
  */
 export function clientName(c: Context): string {
     const address = c.env.incoming.socket.remoteAddress ?? '';
@@ -31,8 +31,8 @@ export function clientName(c: Context): string {
 }
 
 /**
- * Runs `work` with a signal that follows all the given ones. AbortSignal.any would do, but Node 18 has none, and a signal
- * that lives as long as the server must not collect a listener for every request.
+ * Runs `work` with a signal that follows all the given ones. AbortSignal.any would do, but Node 18 has none, and a
+ * signal that lives as long as the server must not collect a listener for every request.
  */
 export async function withEitherSignal<Result>(
     signals: readonly AbortSignal[],

@@ -1,5 +1,12 @@
 // The models that are in memory. They are loaded when someone asks for them, and make room for each other.
-import { LapidaryError, cancelledError, type JsonObject, type LoadOptions, type LoadedEngine, type ModelSource } from 'lapidary';
+import {
+    LapidaryError,
+    cancelledError,
+    type JsonObject,
+    type LoadOptions,
+    type LoadedEngine,
+    type ModelSource,
+} from 'lapidary';
 import type { CatalogueEntry } from './catalogue.js';
 
 export type Load = (source: ModelSource, options: LoadOptions) => Promise<LoadedEngine>;
@@ -56,7 +63,7 @@ export class LoadedModels {
         );
     }
 
-    /** Runs `work` with the model, which stays loaded meanwhile. Several who wait for the same model share its loading. */
+    /** Runs `work` with the model, which stays meanwhile. Those who wait for the same model share its loading. */
     async use<Result>(
         entry: CatalogueEntry,
         signal: AbortSignal,
@@ -98,7 +105,8 @@ export class LoadedModels {
         if (known && known.entry.digest === entry.digest) return known;
         if (known) await this.drop(known); // it was pulled again since
         while (this.slots.size >= this.options.most) {
-            const [oldest] = [...this.slots.values()].filter((slot) => slot.users === 0).sort((a, b) => a.lastUsed - b.lastUsed);
+            const unused = [...this.slots.values()].filter((slot) => slot.users === 0);
+            const [oldest] = unused.sort((a, b) => a.lastUsed - b.lastUsed);
             if (!oldest) break; // all are in use: better one too many than a deadlock
             await this.drop(oldest);
         }

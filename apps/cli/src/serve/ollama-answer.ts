@@ -73,7 +73,12 @@ export class Answer {
     }
 }
 
-function piece(content: string, thinking: string, calls: OllamaToolCall[], logprobs: TokenLogprob[]): Piece | undefined {
+function piece(
+    content: string,
+    thinking: string,
+    calls: OllamaToolCall[],
+    logprobs: TokenLogprob[],
+): Piece | undefined {
     if (content === '' && thinking === '' && calls.length === 0 && logprobs.length === 0) return undefined;
     return { content, thinking, calls, logprobs };
 }

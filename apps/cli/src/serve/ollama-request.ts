@@ -96,7 +96,8 @@ export function readThink(value: JsonValue | undefined): boolean {
     if (typeof value === 'boolean') return value;
     // Degrees for models that know them.
     if (value === 'low' || value === 'medium' || value === 'high') return true;
-    throw badRequest(`invalid think value: ${JSON.stringify(value).slice(0, 60)} (must be true, false, "high", "medium" or "low")`);
+    const shown = JSON.stringify(value).slice(0, 60);
+    throw badRequest(`invalid think value: ${shown} (must be true, false, "high", "medium" or "low")`);
 }
 
 /** Seconds as a number, or a duration as Go writes it; negative is for ever. */
@@ -139,7 +140,11 @@ export function refuseImages(value: JsonValue | undefined): void {
 }
 
 /** The members that chat and generate share. */
-export function readChatParams(body: JsonObject, messages: ChatMessage[], { sampling }: OllamaOptions): ChatCompletionParams {
+export function readChatParams(
+    body: JsonObject,
+    messages: ChatMessage[],
+    { sampling }: OllamaOptions,
+): ChatCompletionParams {
     const format = readFormat(body['format']);
     const tools = readTools(body['tools']);
     const params: ChatCompletionParams = { ...sampling, messages, thinking: readThink(body['think']) };

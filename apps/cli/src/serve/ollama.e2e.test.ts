@@ -57,9 +57,8 @@ test('a prompt is answered, and with raw continued', engine, async () => {
     assert.match(continued.response ?? '', /^ time/);
     assert.equal(continued.done_reason, 'length');
     let text = '';
-    for await (const part of await client.generate({ model, prompt: 'Hello!', system: 'Be brief.', stream: true, options })) {
-        text += part.response ?? '';
-    }
+    const request = { model, prompt: 'Hello!', system: 'Be brief.', options };
+    for await (const part of await client.generate({ ...request, stream: true })) text += part.response ?? '';
     assert.ok(text.length > 0);
 });
 
@@ -71,11 +70,12 @@ test('calls of a model reach the client as objects, and results go back', async 
 });
 
 test('a conversation with calls and their results goes on', engine, async () => {
+    const call = { function: { name: 'weather', arguments: { city: 'Oslo' } } };
     const { message } = await client.chat({
         model,
         messages: [
             { role: 'user', content: 'How is the weather?' },
-            { role: 'assistant', content: '', tool_calls: [{ function: { name: 'weather', arguments: { city: 'Oslo' } } }] },
+            { role: 'assistant', content: '', tool_calls: [call] },
             { role: 'tool', content: 'clear', tool_name: 'weather' },
         ],
         tools: [{ type: 'function', function: { name: 'weather', description: 'Tells the weather' } }],
@@ -86,7 +86,8 @@ test('a conversation with calls and their results goes on', engine, async () => 
 
 test('an answer keeps to a format', engine, async (t) => {
     if (!(await keepsToSchemas(server.url))) return t.skip('this engine does not know schemas yet');
-    const format = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'], additionalProperties: false };
+    const properties = { ok: { type: 'boolean' } };
+    const format = { type: 'object', properties, required: ['ok'], additionalProperties: false };
     const { message } = await client.chat({ model, messages: hello, format, options: { num_predict: 100 } });
     assert.equal(typeof (JSON.parse(message.content) as { ok: unknown }).ok, 'boolean');
     return undefined;
@@ -110,15 +111,18 @@ test('errors are told as Ollama tells them', engine, async () => {
         return true;
     };
     await assert.rejects(client.chat({ model: 'nosuch', messages: hello }), status(404, /^model 'nosuch' not found$/));
-    await assert.rejects(client.chat({ model, messages: [{ role: 'user', content: 'What is it?', images: ['aGk='] }] }), status(400, /cannot look at images/));
+    const picture = [{ role: 'user', content: 'What is it?', images: ['aGk='] }];
+    await assert.rejects(client.chat({ model, messages: picture }), status(400, /cannot look at images/));
     await assert.rejects(client.chat({ model, messages: hello, options: { top_p: 7 } }), status(400, /top_p/));
-    await assert.rejects(client.generate({ model, prompt: 'word '.repeat(3000) }), status(400, /context holds 2048/));
-    await assert.rejects(client.generate({ model, prompt: 'word '.repeat(3000), stream: true }), status(400, /context holds 2048/));
+    const long = { model, prompt: 'word '.repeat(3000) };
+    await assert.rejects(client.generate(long), status(400, /context holds 2048/));
+    await assert.rejects(client.generate({ ...long, stream: true }), status(400, /context holds 2048/));
     await assert.rejects(client.pull({ model: 'gemma4' }), status(501, /only reads models/));
 });
 
 test('an aborted stream stops the model', engine, async () => {
-    const stream = await client.chat({ model, messages: [{ role: 'user', content: 'Tell me a long story.' }], stream: true });
+    const messages = [{ role: 'user', content: 'Tell me a long story.' }];
+    const stream = await client.chat({ model, messages, stream: true });
     await assert.rejects(async () => {
         for await (const part of stream) if (part.message.content) stream.abort();
     });

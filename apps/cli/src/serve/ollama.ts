@@ -26,8 +26,16 @@ const lines: StreamShape = {
     tellError: (error) => `${JSON.stringify({ error: error.message })}\n`,
 };
 
+/** Also for who wants everything at once: there is one way to read answers. */
+const streaming = { stream: true, stream_options: { include_usage: true } } as const;
+
 /** Asks the model and gives every piece of its answer to `take`. */
-type Ask = (ready: Ready, signal: AbortSignal, answer: Answer, take: (piece: Piece | undefined) => void) => Promise<void>;
+type Ask = (
+    ready: Ready,
+    signal: AbortSignal,
+    answer: Answer,
+    take: (piece: Piece | undefined) => void,
+) => Promise<void>;
 
 export function addOllamaRoutes(app: Routes, service: Service, bodies: Bodies): void {
     app.post('/api/chat', async (c) => await chat(c, service, await bodies.object(c)));
@@ -55,12 +63,14 @@ async function generate(c: Context, service: Service, body: JsonObject): Promise
     const prompt = readText(body, 'prompt');
     refuseImages(body['images']);
     if (readText(body, 'suffix') !== '') throw badRequest(`${entry.id} does not support insert`);
-    if (readText(body, 'template') !== '') throw badRequest("a 'template' cannot be given: the model's own is always used");
+    if (readText(body, 'template') !== '') throw badRequest("a 'template' cannot be given: the model has its own");
     if (prompt === '') return await loadOnly(c, service, entry, body, generateMembers);
     const options = readOptions(body);
     if (Array.isArray(body['context'])) options.ignored.push('context');
     const system = readText(body, 'system');
-    if (body['raw'] === true) return await respond(c, service, entry, body, options, askRaw(prompt, body, options), generateMembers);
+    if (body['raw'] === true) {
+        return await respond(c, service, entry, body, options, askRaw(prompt, body, options), generateMembers);
+    }
 
     const messages: ChatMessage[] = [{ role: 'user', content: prompt }];
     if (system !== '') messages.unshift({ role: 'system', content: system });
@@ -70,8 +80,9 @@ async function generate(c: Context, service: Service, body: JsonObject): Promise
 
 function askChat(params: ChatCompletionParams): Ask {
     return async ({ engine, ...model }, signal, answer, take) => {
-        const request = { ...withModelDefaults(params, model), stream: true, stream_options: { include_usage: true } } as const;
-        for await (const chunk of await engine.chat.completions.create(request, { signal })) take(answer.chatPiece(chunk));
+        const request = { ...withModelDefaults(params, model), ...streaming };
+        const stream = await engine.chat.completions.create(request, { signal });
+        for await (const chunk of stream) take(answer.chatPiece(chunk));
     };
 }
 
@@ -79,14 +90,9 @@ function askChat(params: ChatCompletionParams): Ask {
 function askRaw(prompt: string, body: JsonObject, { sampling }: OllamaOptions): Ask {
     const format = readFormat(body['format']);
     return async ({ engine }, signal, answer, take) => {
-        const request = {
-            ...sampling,
-            prompt,
-            ...(format ? { response_format: format } : {}),
-            stream: true,
-            stream_options: { include_usage: true },
-        } as const;
-        for await (const chunk of await engine.completions.create(request, { signal })) take(answer.textPiece(chunk));
+        const request = { ...sampling, prompt, ...(format ? { response_format: format } : {}), ...streaming };
+        const stream = await engine.completions.create(request, { signal });
+        for await (const chunk of stream) take(answer.textPiece(chunk));
     };
 }
 
@@ -142,7 +148,8 @@ async function loadOnly(
     if (keepAlive === 0) await service.loaded.unload(entry.id);
     else await service.run(c, entry, keepAlive, async () => undefined);
     const done_reason = keepAlive === 0 ? 'unload' : 'load';
-    return c.json({ model: entry.id, created_at: new Date().toISOString(), ...members(nothing), done: true, done_reason });
+    const created_at = new Date().toISOString();
+    return c.json({ model: entry.id, created_at, ...members(nothing), done: true, done_reason });
 }
 
 async function embed(c: Context, service: Service, body: JsonObject): Promise<Response> {

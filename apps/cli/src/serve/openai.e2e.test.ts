@@ -46,7 +46,8 @@ test('a chat is answered, and a stream of it says the same', engine, async () =>
     assert.ok((whole.usage?.prompt_tokens ?? 0) > 5);
     assert.ok((whole.usage?.completion_tokens ?? 0) <= 6);
 
-    const stream = await client.chat.completions.create({ ...request, stream: true, stream_options: { include_usage: true } });
+    const streaming = { stream: true, stream_options: { include_usage: true } } as const;
+    const stream = await client.chat.completions.create({ ...request, ...streaming });
     let text = '';
     let usage: OpenAI.CompletionUsage | null | undefined;
     let finish: string | null | undefined;
@@ -65,21 +66,24 @@ test('a text is continued', engine, async () => {
     const answer = await client.completions.create(request);
     assert.match(answer.choices[0]?.text ?? '', /^ time/);
     let text = '';
-    for await (const chunk of await client.completions.create({ ...request, stream: true })) text += chunk.choices[0]?.text ?? '';
+    const stream = await client.completions.create({ ...request, stream: true });
+    for await (const chunk of stream) text += chunk.choices[0]?.text ?? '';
     assert.equal(text, answer.choices[0]?.text);
 });
 
 test('tools may be offered, and their results told', engine, async () => {
-    const tools: OpenAI.ChatCompletionTool[] = [
-        { type: 'function', function: { name: 'weather', description: 'Tells the weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } },
-    ];
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+    const weather = { name: 'weather', description: 'Tells the weather', parameters };
+    const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: weather }];
+    const called = { name: 'weather', arguments: '{"city":"Oslo"}' };
+    const call = { id: 'call_1', type: 'function', function: called } as const;
     const answer = await client.chat.completions.create({
         model: 'builtin',
         max_tokens: 3,
         tools,
         messages: [
             { role: 'user', content: 'How is the weather in Oslo?' },
-            { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } }] },
+            { role: 'assistant', content: null, tool_calls: [call] },
             { role: 'tool', tool_call_id: 'call_1', content: '{"sky":"clear"}' },
         ],
     });
@@ -103,7 +107,11 @@ test('an answer keeps to a JSON schema', engine, async (t) => {
     if (!(await keepsToSchemas(server.url))) return t.skip('this engine does not know schemas yet');
     const schema = {
         type: 'object',
-        properties: { name: { type: 'string', maxLength: 5 }, age: { type: 'integer' }, kind: { enum: ['cat', 'dog'] } },
+        properties: {
+            name: { type: 'string', maxLength: 5 },
+            age: { type: 'integer' },
+            kind: { enum: ['cat', 'dog'] },
+        },
         required: ['name', 'age', 'kind'],
         additionalProperties: false,
     };
@@ -141,27 +149,31 @@ test('texts become vectors, as numbers and as base64', engine, async (t) => {
 });
 
 test('errors are those that the client has classes for', engine, async () => {
-    const create = (more: object) => client.chat.completions.create({ model: 'builtin', messages: [...hello], max_tokens: 1, ...more });
+    const fine = { model: 'builtin', messages: [...hello], max_tokens: 1 };
+    const create = (more: object) => client.chat.completions.create({ ...fine, ...more });
+    const long = [{ role: 'user', content: 'word '.repeat(3000) }];
     await assert.rejects(create({ model: 'gpt-4o' }), OpenAI.NotFoundError);
     await assert.rejects(create({ temperature: 'hot' }), (error) => {
         assert.ok(error instanceof OpenAI.BadRequestError);
         assert.equal(error.param, 'temperature');
         return true;
     });
-    await assert.rejects(create({ messages: [{ role: 'user', content: 'word '.repeat(3000) }] }), (error) => {
+    await assert.rejects(create({ messages: long }), (error) => {
         assert.ok(error instanceof OpenAI.BadRequestError);
         assert.equal(error.code, 'context_length_exceeded');
         return true;
     });
     // Also when a stream was asked for: an error before the first word has its status.
-    await assert.rejects(create({ stream: true, messages: [{ role: 'user', content: 'word '.repeat(3000) }] }), OpenAI.BadRequestError);
-    await assert.rejects(create({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }] }), OpenAI.BadRequestError);
+    await assert.rejects(create({ stream: true, messages: long }), OpenAI.BadRequestError);
+    const picture = { type: 'image_url', image_url: { url: 'data:,' } };
+    await assert.rejects(create({ messages: [{ role: 'user', content: [picture] }] }), OpenAI.BadRequestError);
     const keyed = await testServer({ after: (fn) => cleanups.push(fn as () => unknown) }, { apiKey: 'opal' });
     await assert.rejects(clientOf(keyed.url).models.list(), OpenAI.AuthenticationError);
 });
 
 test('leaving a stream stops the model', engine, async () => {
-    const stream = await client.chat.completions.create({ model: 'builtin', messages: [{ role: 'user', content: 'Tell me a long story.' }], stream: true });
+    const messages = [{ role: 'user', content: 'Tell me a long story.' }] as const;
+    const stream = await client.chat.completions.create({ model: 'builtin', messages: [...messages], stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
     const next = await client.chat.completions.create({ model: 'builtin', messages: [...hello], max_tokens: 1 });
     assert.ok(next.choices[0]);

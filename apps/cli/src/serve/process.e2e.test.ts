@@ -30,7 +30,8 @@ async function start(t: TestContext, args: string[]) {
 
 test('it says where it is, answers, and ends well when asked to', engine, async (t) => {
     const { url, said, status, kill } = await start(t, ['--backend', 'cpu', '--verbose']);
-    const answer = await fetch(`${url}/v1/completions`, { method: 'POST', body: '{"prompt":"Once upon a","max_tokens":2,"temperature":0}' });
+    const body = '{"prompt":"Once upon a","max_tokens":2,"temperature":0}';
+    const answer = await fetch(`${url}/v1/completions`, { method: 'POST', body });
     assert.match(await answer.text(), /" time/);
     kill('SIGTERM');
     assert.equal(await status, 0);
@@ -59,7 +60,8 @@ test('it does not start where it should not', async (t) => {
     const taken = await lapidary(['serve', '--port', new URL(url).port]);
     assert.match(taken.stderr, /^lapidary: port \d+ is in use already; --port takes another\n$/);
     assert.equal(taken.status, 1);
-    for (const args of [['--port', '70000'], ['--backend', 'abacus'], ['--queue', '-1'], ['--allow-origin', 'example.org']]) {
+    const wrong = [['--port', '70000'], ['--backend', 'abacus'], ['--queue', '-1'], ['--allow-origin', 'example.org']];
+    for (const args of wrong) {
         assert.equal((await lapidary(['serve', ...args])).status, 2);
     }
 });

@@ -1,5 +1,5 @@
-// Who may use the engine next. There is one engine and it does one thing at a time; the rest wait in a line that is fair
-// (clients take turns, however many requests each has sent) and short (beyond a limit it is kinder to say no).
+// Who may use the engine next. There is one engine and it does one thing at a time; the rest wait in a line that is
+// fair (clients take turns, however many requests each has sent) and short (beyond a limit it is kinder to say no).
 import { cancelledError } from 'lapidary';
 import { HttpError } from './errors.js';
 
@@ -41,7 +41,7 @@ export class FairQueue {
         if (signal.aborted) throw cancelledError();
         if (this.closedBy) throw this.closedBy;
         if (!this.busy) return this.take();
-        if (this.waitingCount >= this.limits.waiting) throw this.full(503, 'the server is busy: too many requests wait');
+        if (this.waitingCount >= this.limits.waiting) throw this.full(503, 'the server is busy');
         if ((this.lines.get(client)?.length ?? 0) >= this.limits.perClient) {
             throw this.full(429, 'too many of your requests wait already');
         }

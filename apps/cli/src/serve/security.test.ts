@@ -16,14 +16,16 @@ test('a name that points here is not enough: only known hosts are answered', asy
     // A request line may carry a host of its own.
     const absolute = `GET http://evil.example/api/version HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`;
     assert.match(await rawSocket(port, absolute), /^HTTP\/1\.1 403/);
-    assert.match(await rawSocket(port, 'GET /api/version HTTP/1.1\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 400/);
-    assert.match(await rawSocket(port, 'GET /api/version HTTP/1.1\r\nHost: a@b\r\nConnection: close\r\n\r\n'), /^HTTP\/1\.1 40[03]/);
+    const get = 'GET /api/version HTTP/1.1\r\nConnection: close\r\n';
+    assert.match(await rawSocket(port, `${get}\r\n`), /^HTTP\/1\.1 400/);
+    assert.match(await rawSocket(port, `${get}Host: a@b\r\n\r\n`), /^HTTP\/1\.1 40[03]/);
 });
 
 test('pages of other origins are refused unless they were allowed', async (t) => {
     const { url } = await testServer(t, { ...echo, allowedOrigins: ['https://friend.example'] });
     const from = (origin: string, method = 'GET') => raw(`${url}/v1/models`, { method, headers: { origin } });
-    for (const origin of ['https://evil.example', 'null', 'http://localhost:3000', 'https://friend.example.evil.example']) {
+    const strangers = ['https://evil.example', 'null', 'http://localhost:3000', 'https://friend.example.evil.example'];
+    for (const origin of strangers) {
         const answer = await from(origin);
         assert.equal(answer.status, 403, origin);
         assert.equal(answer.headers['access-control-allow-origin'], undefined);
@@ -86,7 +88,20 @@ test('beyond this computer only with a key', async (t) => {
 
 test('paths do not climb out of the app', async (t) => {
     const { url } = await testServer(t, { ...echo, webRoot: '/usr/lib' });
-    const climbing = ['/../../etc/passwd', '/..%2f..%2fetc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/a/../../etc/passwd', '//etc/passwd', '/etc/passwd', '/..%5c..%5cetc%5cpasswd', '/api/ollama/blob/..%2f..%2fetc%2fpasswd', '/models/../../../etc/passwd', '/models/..%2fREADME.md', '/%00', '/.npmrc'];
+    const climbing = [
+        '/../../etc/passwd',
+        '/..%2f..%2fetc/passwd',
+        '/%2e%2e/%2e%2e/etc/passwd',
+        '/a/../../etc/passwd',
+        '//etc/passwd',
+        '/etc/passwd',
+        '/..%5c..%5cetc%5cpasswd',
+        '/api/ollama/blob/..%2f..%2fetc%2fpasswd',
+        '/models/../../../etc/passwd',
+        '/models/..%2fREADME.md',
+        '/%00',
+        '/.npmrc',
+    ];
     for (const path of climbing) {
         const { status, body } = await raw(url, { path });
         assert.ok(status === 404 || status === 400, `${path} ${status}`);
@@ -98,8 +113,9 @@ test('every answer carries the headers that keep pages in their place', async (t
     const { url } = await testServer(t, echo);
     for (const path of ['/', '/nowhere', '/api/version', '/v1/nowhere']) {
         const { headers } = await raw(url, { path });
-        assert.match(String(headers['content-security-policy']), /default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
-        assert.doesNotMatch(String(headers['content-security-policy']), /unsafe-inline|'unsafe-eval'/);
+        const policy = String(headers['content-security-policy']);
+        assert.match(policy, /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
+        assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'/);
         assert.equal(headers['x-content-type-options'], 'nosniff');
         assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
     }
@@ -132,17 +148,19 @@ test('errors have the shape that each client expects', async (t) => {
     const body = JSON.stringify({ model: 'nosuch', messages: [] });
     const openAi = await raw(`${url}/v1/chat/completions`, { method: 'POST', body });
     assert.equal(openAi.status, 404);
-    assert.deepEqual(JSON.parse(openAi.body), {
-        error: { message: "model 'nosuch' not found", type: 'invalid_request_error', param: 'model', code: 'model_not_found' },
-    });
+    const message = "model 'nosuch' not found";
+    const error = { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' };
+    assert.deepEqual(JSON.parse(openAi.body), { error });
     const ollama = await raw(`${url}/api/chat`, { method: 'POST', body });
     assert.equal(ollama.status, 404);
-    assert.deepEqual(JSON.parse(ollama.body), { error: "model 'nosuch' not found" });
+    assert.deepEqual(JSON.parse(ollama.body), { error: message });
     assert.equal((await raw(`${url}/api/pull`, { method: 'POST', body: '{}' })).status, 501);
     assert.equal((await raw(`${url}/index.html`, { method: 'DELETE' })).status, 405);
     // Names in requests are never files or addresses.
-    for (const model of ['/etc/passwd', './models/storyteller-q4_k_m.gguf', 'http://127.0.0.1:1/x.gguf', '../x', 7, {}]) {
-        const { status } = await raw(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model, messages: [] }) });
+    const elsewhere = ['/etc/passwd', './models/storyteller-q4_k_m.gguf', 'http://127.0.0.1:1/x.gguf', '../x', 7, {}];
+    for (const model of elsewhere) {
+        const asked = JSON.stringify({ model, messages: [] });
+        const { status } = await raw(`${url}/v1/chat/completions`, { method: 'POST', body: asked });
         assert.ok(status === 404 || status === 400, String(model));
     }
 });

@@ -21,21 +21,23 @@ export function security(options: SecurityOptions): MiddlewareHandler<Env> {
     const keyMatches = keyCheck(options.apiKey);
     return async (c, next) => {
         const { path } = c.req;
+        const refuse = (status: number, sentence: string, code = 'not_allowed') =>
+            errorResponse(path, new HttpError(status, sentence, { code }));
         // The line of the request may name a host too, and Hono believes that one.
         if (!hostAllowed(c.env.incoming.headers.host) || !hostAllowed(new URL(c.req.url).host)) {
-            return errorResponse(path, new HttpError(403, 'this server is not known under that name; --allow-host adds one'));
+            return refuse(403, 'this server is not known under that name; --allow-host adds one');
         }
         const origin = c.req.header('origin');
         const foreign = origin !== undefined && !isOwnOrigin(c, origin);
         if (foreign && !originAllowed(origin, options.allowedOrigins)) {
-            return errorResponse(path, new HttpError(403, `pages of ${origin} may not use this server; --allow-origin lets them`));
+            return refuse(403, `pages of ${origin} may not use this server; --allow-origin lets them`);
         }
         if (origin === undefined && isOtherSitesLoad(c, options.allowedOrigins)) {
-            return errorResponse(path, new HttpError(403, 'other sites may not use this server; --allow-origin lets them'));
+            return refuse(403, 'other sites may not use this server; --allow-origin lets them');
         }
         if (foreign && c.req.method === 'OPTIONS') return preflight(c, origin);
         if (needsKey(path) && !keyMatches(c.req.header('authorization'))) {
-            const refusal = errorResponse(path, new HttpError(401, 'an API key is needed: Authorization: Bearer …', { code: 'invalid_api_key' }));
+            const refusal = refuse(401, 'an API key is needed: Authorization: Bearer …', 'invalid_api_key');
             if (foreign) allowOrigin(refusal.headers, origin);
             return refusal;
         }
@@ -60,8 +62,8 @@ function originAllowed(origin: string, allowed: readonly string[]): boolean {
 }
 
 /**
- * A picture or a script of another site carries no Origin, but browsers say where it comes from. Following a link to the
- * app is fine.
+ * A picture or a script of another site carries no Origin, but browsers say where it comes from. Following a link to
+ * the app is fine.
  */
 function isOtherSitesLoad(c: Context, allowed: readonly string[]): boolean {
     const site = c.req.header('sec-fetch-site');

@@ -27,7 +27,8 @@ export async function sendSource(c: Context, source: ByteSource, options: SendOp
     if (matches(c.req.header('if-none-match'), options.etag)) return await without(304);
 
     const ifRange = c.req.header('if-range');
-    const range = ifRange === undefined || ifRange === options.etag ? parseRange(c.req.header('range'), source.size) : undefined;
+    const unchanged = ifRange === undefined || ifRange === options.etag;
+    const range = unchanged ? parseRange(c.req.header('range'), source.size) : undefined;
     if (range === 'unsatisfiable') {
         headers.set('content-range', `bytes */${source.size}`);
         headers.delete('content-type');

@@ -68,7 +68,7 @@ test('clients that leave while they wait, or before a whole answer, leave nothin
     const { url, service } = await testServer(t, { loadModel });
     const leaving = new AbortController();
     const { signal } = leaving;
-    const asked = [ask(url, 'slow '.repeat(500), {}, { signal }), ask(url, 'never', {}, { signal }), ask(url, 'ever', {}, { signal })];
+    const asked = ['slow '.repeat(500), 'never', 'ever'].map((text) => ask(url, text, {}, { signal }));
     await waitUntil(() => service.queue.waiting === 2);
     leaving.abort();
     for (const one of asked) await assert.rejects(one);
@@ -126,17 +126,21 @@ test('Ollama streams lines, and the last one is done', async (t) => {
     assert.deepEqual(lines.map(({ done }) => done), [false, false, true]);
     assert.deepEqual(lines[0]?.['message'], { role: 'assistant', content: 'one ' });
     assert.equal(lines[2]?.['done_reason'], 'stop');
-    const whole = await fetch(`${url}/api/generate`, { method: 'POST', body: JSON.stringify({ prompt: 'three four', stream: false }) });
+    const body = JSON.stringify({ prompt: 'three four', stream: false });
+    const whole = await fetch(`${url}/api/generate`, { method: 'POST', body });
     assert.equal(((await whole.json()) as { response: string }).response, 'three four');
 });
 
 test('Ollama clients load and unload a model without asking anything', async (t) => {
     const { engine, loadModel } = withEcho(0);
     const { url, service } = await testServer(t, { loadModel });
-    const post = async (body: object) => (await (await fetch(`${url}/api/generate`, { method: 'POST', body: JSON.stringify(body) })).json()) as object;
-    assert.equal(((await post({ model: 'builtin' })) as { done_reason: string }).done_reason, 'load');
+    const post = async (body: object) => {
+        const response = await fetch(`${url}/api/generate`, { method: 'POST', body: JSON.stringify(body) });
+        return ((await response.json()) as { done_reason: string }).done_reason;
+    };
+    assert.equal(await post({ model: 'builtin' }), 'load');
     assert.equal(service.loaded.list().length, 1);
-    assert.equal(((await post({ model: 'builtin', keep_alive: 0 })) as { done_reason: string }).done_reason, 'unload');
+    assert.equal(await post({ model: 'builtin', keep_alive: 0 }), 'unload');
     assert.equal(service.loaded.list().length, 0);
     assert.equal(engine.disposed, true);
 });

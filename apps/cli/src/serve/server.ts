@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { Lapidary, LapidaryError, type LoadOptions } from 'lapidary';
+import { Lapidary, LapidaryError, messageOf, type LoadOptions } from 'lapidary';
 import { systemCode } from 'lapidary/node';
 import type { Stream } from '../terminal.js';
 import { isLoopback } from './addresses.js';
@@ -149,7 +149,7 @@ async function listen(server: Server, host: string, port: number): Promise<Addre
         throw new LapidaryError('io', whyNotListening(error, host, port), { cause: error });
     }
     const address = server.address();
-    if (typeof address !== 'object' || address === null) throw new LapidaryError('internal', 'the server has no address');
+    if (typeof address !== 'object' || address === null) throw new LapidaryError('internal', 'it has no address');
     return address;
 }
 
@@ -174,7 +174,7 @@ function warmUp({ catalogue, loaded }: Service, log: (text: string) => void): vo
         const entry = await catalogue.find(catalogue.defaultId);
         if (entry) await loaded.use(entry, new AbortController().signal, undefined, async () => undefined);
     };
-    load().catch((error: unknown) => log(`the model could not be loaded: ${error instanceof Error ? error.message : String(error)}`));
+    load().catch((error: unknown) => log(`the model could not be loaded: ${messageOf(error)}`));
 }
 
 function pause(milliseconds: number): Promise<void> {

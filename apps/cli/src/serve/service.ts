@@ -1,5 +1,5 @@
-// A request that needs a model: it is found by its name, waits for its turn, waits for the model, and is let go when its
-// client leaves.
+// A request that needs a model: it is found by its name, waits for its turn, waits for the model, and is let go when
+// its client leaves.
 import { LapidaryError } from 'lapidary';
 import type { Catalogue, CatalogueEntry } from './catalogue.js';
 import { HttpError, badRequest, modelNotFound } from './errors.js';
@@ -19,7 +19,7 @@ export class Service {
     /** The model of a request: what it names, or the default. */
     async find(name: unknown): Promise<CatalogueEntry> {
         const wanted = name ?? this.catalogue.defaultId;
-        if (typeof wanted !== 'string' || wanted === '') throw badRequest("'model' must be the name of a model", 'model');
+        if (typeof wanted !== 'string' || wanted === '') throw badRequest("'model' must be a name", 'model');
         const entry = await this.catalogue.find(wanted);
         if (!entry) throw modelNotFound(wanted);
         return entry;

@@ -85,7 +85,8 @@ export class StaticFiles {
             read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
             close: async () => undefined,
         };
-        const response = await sendSource(c, source, { ...options, etag: versionTag(status.size, status.mtimeMs, '-gz') });
+        const squeezedTag = versionTag(status.size, status.mtimeMs, '-gz');
+        const response = await sendSource(c, source, { ...options, etag: squeezedTag });
         if (response.status !== 304) response.headers.set('content-encoding', 'gzip');
         response.headers.delete('accept-ranges'); // ranges of the compressed bytes would be of no use
         return vary(response, contentType);
@@ -118,7 +119,8 @@ export function pathParts(urlPath: string): string[] {
     }
     const parts = decoded.split('/').filter((part) => part !== '');
     // Names with a dot in front are nobody's business; '..' is one of them.
-    if (parts.some((part) => part.startsWith('.') || /[\\\0:]/.test(part))) throw new HttpError(404, 'there is no such page');
+    const odd = parts.some((part) => part.startsWith('.') || /[\\\0:]/.test(part));
+    if (odd) throw new HttpError(404, 'there is no such page');
     return parts;
 }
 

@@ -71,7 +71,7 @@ async function index(): Promise<Map<string, Blob>> {
             const name = tryParseModelName(listed.name);
             if (!name || listed.problem !== undefined) continue;
             const resolved = await store.resolve(name).catch(() => undefined);
-            for (const layer of resolved?.all ?? []) if (!blobs.has(layer.digest)) blobs.set(layer.digest, { store, layer });
+            for (const layer of resolved?.all ?? []) blobs.set(layer.digest, { store, layer });
         }
     }
     return blobs;

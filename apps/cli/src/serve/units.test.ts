@@ -10,20 +10,18 @@ import { pathParts } from './static.js';
 import { LapidaryError } from 'lapidary';
 
 test('loopback is what never leaves this computer', () => {
-    for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', 'app.localhost', '::1', '[::1]', '::ffff:127.0.0.1']) {
-        assert.ok(isLoopback(host), host);
-    }
-    for (const host of ['0.0.0.0', '192.168.1.2', '::', 'example.org', 'localhost.example.org', '127.0.0.1.example.org', '1270.0.0.1', '']) {
-        assert.ok(!isLoopback(host), host);
-    }
+    const own = ['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', 'app.localhost', '[::1]', '::ffff:127.0.0.1'];
+    for (const host of own) assert.ok(isLoopback(host), host);
+    const others = ['0.0.0.0', '192.168.1.2', '::', 'localhost.example.org', '127.0.0.1.example.org', '1270.0.0.1', ''];
+    for (const host of others) assert.ok(!isLoopback(host), host);
 });
 
 test('on loopback only loopback names are believed', () => {
     const allowed = hostCheck('127.0.0.1', ['Gem.Test']);
-    for (const host of ['127.0.0.1:8484', 'localhost', 'localhost:9', 'localhost.:9', '[::1]:8484', 'gem.test:80']) assert.ok(allowed(host), host);
-    for (const host of [undefined, '', 'evil.example', 'localhost@evil.example', '192.168.1.2:8484', '0.0.0.0:8484', 'a b', '127.0.0.1.nip.io:8484']) {
-        assert.ok(!allowed(host), String(host));
-    }
+    const known = ['127.0.0.1:8484', 'localhost', 'localhost:9', 'localhost.:9', '[::1]:8484', 'gem.test:80'];
+    for (const host of known) assert.ok(allowed(host), host);
+    const names = [undefined, '', 'evil.example', 'localhost@evil.example', 'a b', '127.0.0.1.nip.io:8484'];
+    for (const host of [...names, '192.168.1.2:8484', '0.0.0.0:8484']) assert.ok(!allowed(host), String(host));
 });
 
 test('elsewhere also IP addresses are, but no foreign names', () => {
@@ -38,7 +36,8 @@ test('a range is a range, or everything', () => {
     assert.deepEqual(parseRange('bytes=-3', 10), { start: 7, end: 10 });
     assert.deepEqual(parseRange('bytes=-30', 10), { start: 0, end: 10 });
     assert.deepEqual(parseRange('bytes=8-99', 10), { start: 8, end: 10 });
-    for (const header of ['bytes=10-', 'bytes=10-12', 'bytes=-0']) assert.equal(parseRange(header, 10), 'unsatisfiable');
+    const beyond = ['bytes=10-', 'bytes=10-12', 'bytes=-0'];
+    for (const header of beyond) assert.equal(parseRange(header, 10), 'unsatisfiable');
     assert.equal(parseRange('bytes=-1', 0), 'unsatisfiable');
     for (const header of [undefined, '', 'bytes=', 'bytes=-', 'bytes=5-2', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=a-b']) {
         assert.equal(parseRange(header, 10), undefined);
@@ -47,9 +46,8 @@ test('a range is a range, or everything', () => {
 
 test('a path cannot climb', () => {
     assert.deepEqual(pathParts('/assets/a%20b.js'), ['assets', 'a b.js']);
-    for (const path of ['/../x', '/a/%2e%2e/x', '/..%2f..%2fx', '/a%5c..%5cx', '/.git/config', '/a%00b', '/c:/x', '/%E0%A4%A']) {
-        assert.throws(() => pathParts(path), path);
-    }
+    const climbing = ['/../x', '/a/%2e%2e/x', '/..%2f..%2fx', '/a%5c..%5cx', '/.git/config', '/a%00b', '/c:/x'];
+    for (const path of [...climbing, '/%E0%A4%A']) assert.throws(() => pathParts(path), path);
 });
 
 test('keep_alive is seconds, a duration, or for ever', () => {
@@ -64,8 +62,9 @@ test('keep_alive is seconds, a duration, or for ever', () => {
 });
 
 test("Ollama's options become the library's, and what has no effect is told", () => {
+    const kept = { temperature: 0.5, top_k: 3, num_predict: 7, stop: 'x' };
     const { sampling, context, ignored } = readOptions({
-        options: { temperature: 0.5, top_k: 3, num_predict: 7, stop: 'x', num_ctx: 99, mirostat: 1, num_gpu: 4, seed: -1 },
+        options: { ...kept, num_ctx: 99, mirostat: 1, num_gpu: 4, seed: -1 },
     });
     assert.deepEqual(sampling, { temperature: 0.5, top_k: 3, max_tokens: 7, stop: ['x'] });
     assert.equal(context, 99);
@@ -88,7 +87,8 @@ test("Ollama's tool results find the calls they answer", () => {
 });
 
 test('what Ollama clients may not send is refused with a sentence', () => {
-    assert.throws(() => readMessages([{ role: 'user', content: 'What is it?', images: ['aGk='] }]), /cannot look at images/);
+    const picture = { role: 'user', content: 'What is it?', images: ['aGk='] };
+    assert.throws(() => readMessages([picture]), /cannot look at images/);
     assert.throws(() => readMessages('hello'), /must be a list/);
     assert.throws(() => readMessages([{ content: 'hi' }]), /messages\[0\]\.role/);
     assert.throws(() => readMessages([{ role: 'user', content: 3 }]), /messages\[0\]\.content/);
@@ -105,8 +105,9 @@ test('what a model brings along fills what a request leaves open', () => {
     assert.equal(filled.max_tokens, 9);
     assert.equal(filled.top_k, undefined);
     assert.deepEqual(filled.messages.map(({ role }) => role), ['system', 'user']);
-    const own = withModelDefaults({ messages: [{ role: 'system', content: 'Be rude.' }], stop: 'x', max_completion_tokens: 3 }, model);
-    assert.deepEqual(own.messages, [{ role: 'system', content: 'Be rude.' }]);
+    const messages = [{ role: 'system', content: 'Be rude.' }] as const;
+    const own = withModelDefaults({ messages, stop: 'x', max_completion_tokens: 3 }, model);
+    assert.deepEqual(own.messages, messages);
     assert.equal(own.stop, 'x');
     assert.equal(own.max_tokens, undefined);
 });

@@ -2,7 +2,13 @@
 import http from 'node:http';
 import net from 'node:net';
 import type { TestContext } from 'node:test';
-import { cancelledError, type ByteSource, type ChatCompletionChunk, type ChatCompletionParams, type LoadedEngine } from 'lapidary';
+import {
+    cancelledError,
+    type ByteSource,
+    type ChatCompletionChunk,
+    type ChatCompletionParams,
+    type LoadedEngine,
+} from 'lapidary';
 import type { Load } from '../serve/loaded.js';
 import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
 
@@ -13,7 +19,10 @@ export interface TestServer extends RunningServer {
     logged: string[];
 }
 
-export async function testServer(t: Pick<TestContext, 'after'>, options: Partial<ServeOptions> = {}): Promise<TestServer> {
+export async function testServer(
+    t: Pick<TestContext, 'after'>,
+    options: Partial<ServeOptions> = {},
+): Promise<TestServer> {
     const logged: string[] = [];
     const server = await startServer({
         host: '127.0.0.1',
@@ -46,7 +55,8 @@ export function raw(url: string, options: http.RequestOptions & { body?: string 
                 let body = '';
                 response.setEncoding('utf8');
                 response.on('data', (piece: string) => (body += piece));
-                response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+                const { statusCode: status = 0, headers } = response;
+                response.on('end', () => resolve({ status, headers, body }));
                 response.on('error', reject);
             },
         );
@@ -135,7 +145,8 @@ async function whole(chunks: AsyncIterable<ChatCompletionChunk>) {
 /** An engine whose every answer is a call of a tool. */
 export const withToolCalls: Load = async (sources) => {
     async function* chunks() {
-        const call = { index: 0, id: 'call_7', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } };
+        const called = { name: 'weather', arguments: '{"city":"Oslo"}' };
+        const call = { index: 0, id: 'call_7', type: 'function', function: called };
         const chunk = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'x' };
         yield { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: null }, finish_reason: null }] };
         yield { ...chunk, choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] };
