@@ -3,6 +3,7 @@
 import { Engine, compile, type EngineOptions } from './engine.js';
 import type { LoadOptions } from './options.js';
 import type { OpenLocal } from './sources/open.js';
+import { gpuFinder, nodeRuntime } from './surroundings.js';
 import type { Log } from './wasi.js';
 
 export interface Runtime {
@@ -14,35 +15,17 @@ export interface Runtime {
     totalMemory?: () => number;
 }
 
-export function isNode(): boolean {
-    return typeof document === 'undefined' && typeof process === 'object' && typeof process.versions?.node === 'string';
-}
-
-/** Not a literal: a bundler for pages must not follow it to node:fs. */
-const nodeModule: string = './node-runtime.js';
-
-async function thisRuntime(): Promise<Runtime> {
-    if (!isNode()) return browserRuntime;
-    const { nodeRuntime } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ nodeModule)) as {
-        nodeRuntime: Runtime;
-    };
-    return nodeRuntime;
-}
-
-const browserRuntime: Runtime = {
-    makeEngine: async (options) => await Engine.load(new URL('./lapidary.wasm', import.meta.url), options),
-    findGpu: async () => (typeof navigator === 'object' ? (navigator.gpu as GPU | undefined) : undefined),
-};
-
-/** The same, with the caller's own module and WebGPU where there are any. The module is compiled once. */
+/** With the caller's own module and WebGPU where there are any. */
 export async function runtimeFor({ wasm, gpu }: Pick<LoadOptions, 'wasm' | 'gpu'>): Promise<Runtime> {
-    const runtime = await thisRuntime();
-    let compiled: Promise<WebAssembly.Module> | undefined;
+    const node = await nodeRuntime();
+    const runtime = { ...node, findGpu: await gpuFinder(gpu) };
+    if (node && wasm === undefined) return { ...runtime, makeEngine: node.makeEngine };
+    let compiled: Promise<WebAssembly.Module> | undefined; // once, however often an engine has to be made anew
     return {
         ...runtime,
-        ...(wasm === undefined
-            ? {}
-            : { makeEngine: async (options) => await Engine.load(await (compiled ??= compile(wasm)), options) }),
-        ...(gpu === undefined ? {} : { findGpu: async () => (typeof gpu === 'function' ? await gpu() : gpu) }),
+        makeEngine: async (options) => {
+            compiled ??= compile(wasm ?? new URL('./lapidary.wasm', import.meta.url));
+            return await Engine.load(await compiled, options);
+        },
     };
 }
