@@ -353,7 +353,7 @@ test('token ids cross the border unharmed, and progress is told', async () => {
             fake.finish(number, { perplexity: 2, nll: 0.5, tokens: blob.length / 4 });
         } else if (method === 'model.tokenize') {
             fake.finish(number, { pieces: ['a', 'b'] }, Uint8Array.of(1, 2, 0, 0, 255, 255, 255, 127));
-        } else fake.finish(number, { model: 1, session: 2 });
+        } else fake.finish(number, { model: 1, session: 2, context: 64 });
     };
     const model = await Model.open(await fake.connect(), []);
     const { tokens, pieces } = await model.tokenize('ab', { pieces: true });
