@@ -57,7 +57,7 @@ function request(i: number): Asked {
 }
 
 test('200 at once: all are answered or refused, none is lost, none gets the answer of another', engine, async (t) => {
-    const { url, service, logged } = await testServer(t, { model: tiny, queue: 150 });
+    const { url, service, logged } = await testServer(t, { model: tiny, queue: 120 });
     const send = async (asked: Asked) =>
         await raw(url + asked.path, { method: 'POST', body: JSON.stringify(asked.body) });
     const together = await Promise.all(
@@ -72,7 +72,7 @@ test('200 at once: all are answered or refused, none is lost, none gets the answ
     );
     const answered = together.filter(({ text }) => text !== undefined);
     t.diagnostic(`${answered.length} answered, ${200 - answered.length} refused`);
-    assert.ok(answered.length >= 135);
+    assert.ok(answered.length >= 100);
     assert.equal(service.queue.waiting, 0);
     assert.equal(service.queue.running, false);
     assert.equal(logged.filter((line) => line.startsWith('loaded')).length, 1);
