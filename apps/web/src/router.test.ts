@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hrefOf, parseRoute, type Route } from './router.js';
+
+test('every route has an address that leads back to it', () => {
+    const routes: Route[] = [{ page: 'chat' }, { page: 'chat', conversation: 'a/b' }, { page: 'models' }, { page: 'settings' }];
+    for (const route of routes) assert.deepEqual(parseRoute(hrefOf(route)), route);
+});
+
+test('an unknown address is the chat', () => {
+    for (const hash of ['', '#', '#/', '#/nowhere', '#/c/']) assert.deepEqual(parseRoute(hash), { page: 'chat' });
+});
