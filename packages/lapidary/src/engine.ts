@@ -385,7 +385,11 @@ export class Engine {
         }
         if (pending.cancelled) return pending.reject(cancelledError());
         if (ok) return pending.resolve({ json, blob });
-        pending.reject(errorFrom(json));
+        const error = errorFrom(json);
+        const { lost } = this.gpu;
+        // Whatever failed on a GPU that is gone failed because it is gone.
+        const follows = lost !== undefined && (error.code === 'internal' || error.code === 'io' || error.code === 'out_of_memory');
+        pending.reject(follows ? new LapidaryError('device_lost', lost, { cause: error }) : error);
     }
 }
 
@@ -400,7 +404,8 @@ function errorFrom(json: JsonObject): LapidaryError {
     return new LapidaryError(code, typeof message === 'string' && message !== '' ? message : `the engine failed (${code})`);
 }
 
-async function compile(wasm: BufferSource | WebAssembly.Module | URL | string): Promise<WebAssembly.Module> {
+/** From bytes or from where they are; a compiled module can become many engines. */
+export async function compile(wasm: BufferSource | WebAssembly.Module | URL | string): Promise<WebAssembly.Module> {
     if (wasm instanceof WebAssembly.Module) return wasm;
     if (typeof wasm !== 'string' && !(wasm instanceof URL)) return await WebAssembly.compile(wasm);
     const response = await fetch(wasm);

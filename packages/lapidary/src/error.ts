@@ -1,6 +1,9 @@
 // Errors carry a stable code for programs and one sentence for people, like the engine's own.
 
-/** The engine's codes. The host uses the same ones, so a caller need not know which side refused. */
+/**
+ * The engine's codes. The host uses the same ones, so a caller need not know which side refused; `device_lost` is the
+ * host's own, because only the host sees a GPU disappear.
+ */
 export type ErrorCode =
     | 'invalid_argument'
     | 'not_found'
@@ -13,6 +16,7 @@ export type ErrorCode =
     | 'limit'
     | 'out_of_memory'
     | 'cancelled'
+    | 'device_lost'
     | 'internal';
 
 const codes: ReadonlySet<string> = new Set<ErrorCode>([
@@ -27,6 +31,7 @@ const codes: ReadonlySet<string> = new Set<ErrorCode>([
     'limit',
     'out_of_memory',
     'cancelled',
+    'device_lost',
     'internal',
 ]);
 

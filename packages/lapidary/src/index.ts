@@ -8,12 +8,14 @@ export type { GpuOption } from './gpu/host.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { Model } from './model.js';
-export type { Backend, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
+export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
+    EventTokens,
     GenerateEvent,
     GenerateRequest,
     GenerateResult,
+    Logprob,
     Message,
     PerplexityResult,
     Sampling,
@@ -31,6 +33,15 @@ export type { Directory, DirectoryEntry } from './ollama/directory.js';
 export type { Layer, ModelConfig } from './ollama/manifest.js';
 export { formatModelName, parseModelName, tryParseModelName } from './ollama/name.js';
 export type { ModelName } from './ollama/name.js';
+export { PickedDirectory } from './ollama/picked.js';
+export { listServedModels, openServedModel } from './ollama/server.js';
+export type { ServedModel } from './ollama/server.js';
 export { OllamaStore } from './ollama/store.js';
 export type { ListedModel, ResolvedModel } from './ollama/store.js';
 export type { Log, LogLevel } from './wasi.js';
+export { Lapidary, LoadedEngine } from './lapidary.js';
+export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
+export type { Stream } from './answer/stream.js';
+export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';
+export type { Probe, ProbedGpu, ProbedModel, ProbeOptions } from './probe.js';
+export type * from './openai.js';

@@ -1,7 +1,7 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
-import { numberField, stringField, type JsonObject } from './json.js';
+import { numberField, optionalString, stringField, type JsonObject } from './json.js';
 import { Session } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
@@ -36,6 +36,12 @@ export interface SessionOptions {
     signal?: AbortSignal;
 }
 
+export interface LoadedWeights {
+    bytes: number;
+    /** The GPU in words. */
+    adapter?: string;
+}
+
 export class Model {
     private closed = false;
 
@@ -67,8 +73,10 @@ export class Model {
         return (await this.engine.call('model.describe', { model: this.handle }, signal ? { signal } : {})).json;
     }
 
-    async load(backend: Backend, options: WorkOptions = {}): Promise<void> {
-        await this.engine.call('model.load', { model: this.handle, backend }, callOptions(options));
+    async load(backend: Backend, options: WorkOptions = {}): Promise<LoadedWeights> {
+        const { json } = await this.engine.call('model.load', { model: this.handle, backend }, callOptions(options));
+        const adapter = optionalString(json, 'adapter');
+        return { bytes: Number(json['bytes'] ?? 0), ...(adapter ? { adapter } : {}) };
     }
 
     async tokenize(text: string, options: TokenizeOptions = {}): Promise<{ tokens: Int32Array; pieces: string[] }> {
@@ -99,7 +107,8 @@ export class Model {
             { model: this.handle, ...wanted },
             signal ? { signal } : {},
         );
-        return new Session(this.engine, numberField(json, 'session', 'the created session'));
+        const what = 'the created session';
+        return new Session(this.engine, numberField(json, 'session', what), numberField(json, 'context', what));
     }
 
     /** Writes the model with its weights in another type; nothing needs to be loaded for it. */

@@ -1,7 +1,7 @@
 // A session is one conversation's memory: the engine keeps what it has read and re-uses the common beginning.
 import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
-import { isObject, numberField, stringField, type JsonObject, type JsonValue } from './json.js';
+import { isObject, numberField, optionalString, stringField, type JsonObject, type JsonValue } from './json.js';
 import { callOptions, tokensToBytes, type WorkOptions } from './model.js';
 import type { ByteSink } from './sources/source.js';
 
@@ -27,22 +27,45 @@ export interface Message {
 export interface GenerateRequest {
     /** Text to continue … */
     prompt?: string;
-    /** … or a conversation to answer. */
-    messages?: readonly Message[];
+    /** … or a conversation to answer: `Message`s, whose content may also be a list of parts. */
+    messages?: readonly JsonObject[];
     tools?: readonly JsonObject[];
     thinking?: boolean;
     add_bos?: boolean;
     parse_special?: boolean;
+    /** 0: until the model ends or the context is full. */
     max_tokens: number;
     sampling?: Sampling;
     stop?: readonly string[];
+    /** What the answer must look like, as OpenAI spells it. */
+    response_format?: JsonObject;
+    /** Tell how likely each token was, and this many others at its place. */
+    logprobs?: number;
+    /** Tokens of the answer that are known already: they are read with the prompt and not told again. */
+    resume?: readonly number[];
+}
+
+export interface Logprob {
+    token: number;
+    text: string;
+    bytes?: number[];
+    logprob: number;
+    top: Omit<Logprob, 'top'>[];
+}
+
+/** What events of an answer carry beside their text. */
+export interface EventTokens {
+    /** The tokens read since the last event. */
+    tokens: number[];
+    logprobs?: Logprob[];
 }
 
 export type GenerateEvent =
-    | { type: 'text'; text: string; tokens: number[] }
-    | { type: 'content'; text: string }
-    | { type: 'reasoning'; text: string }
-    | { type: 'tool_call'; call: JsonObject };
+    | ({ type: 'text'; text: string } & EventTokens)
+    | ({ type: 'content'; text: string } & EventTokens)
+    | ({ type: 'reasoning'; text: string } & EventTokens)
+    | ({ type: 'tool_call'; call: JsonObject } & EventTokens)
+    | ({ type: 'invalid_tool_call'; text: string; error: string } & EventTokens);
 
 export interface GenerateResult {
     text: string;
@@ -67,6 +90,8 @@ export class Session {
     constructor(
         private readonly engine: Engine,
         private readonly handle: number,
+        /** Tokens it can hold. */
+        readonly context: number,
     ) {}
 
     async generate(
@@ -114,6 +139,17 @@ export class Session {
         return (await this.engine.call('session.bench', args, callOptions(options))).json;
     }
 
+    /** The mean of the last hidden states of the tokens. Forgets what the session held. */
+    async embed(tokens: ArrayLike<number>, signal?: AbortSignal): Promise<Float32Array> {
+        const { blob } = await this.engine.call(
+            'session.embed',
+            { session: this.handle },
+            { ...(signal ? { signal } : {}), blob: tokensToBytes(tokens) },
+        );
+        const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
+        return Float32Array.from({ length: blob.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
+    }
+
     async perplexity(
         tokens: ArrayLike<number>,
         options: WorkOptions & { window?: number } = {},
@@ -141,12 +177,27 @@ export class Session {
 
 function generateEvent(event: JsonObject): GenerateEvent | undefined {
     const { type, text } = event;
-    if (type === 'tool_call') return { type, call: event };
-    if (typeof text !== 'string') return undefined;
-    if (type === 'content' || type === 'reasoning') return { type, text };
-    if (type !== 'text') return undefined; // a newer engine may know more kinds
     const tokens = Array.isArray(event['tokens']) ? event['tokens'].map(Number) : [];
-    return { type, text, tokens };
+    const logprobs = Array.isArray(event['logprobs']) ? event['logprobs'].map(logprob) : undefined;
+    const more: EventTokens = logprobs ? { tokens, logprobs } : { tokens };
+    if (type === 'tool_call') return { type, call: event, ...more };
+    if (typeof text !== 'string') return undefined;
+    if (type === 'invalid_tool_call') return { type, text, error: optionalString(event, 'error') ?? '', ...more };
+    if (type === 'text' || type === 'content' || type === 'reasoning') return { type, text, ...more };
+    return undefined; // a newer engine may know more kinds
+}
+
+function logprob(value: JsonValue): Logprob {
+    const what = 'a logprob of the engine';
+    if (!isObject(value)) throw new LapidaryError('internal', `${what} is not an object`);
+    const { bytes, top } = value;
+    return {
+        token: numberField(value, 'token', what),
+        text: stringField(value, 'text', what),
+        logprob: numberField(value, 'logprob', what),
+        ...(Array.isArray(bytes) ? { bytes: bytes.map(Number) } : {}),
+        top: Array.isArray(top) ? top.map(logprob) : [],
+    };
 }
 
 function generateResult(json: JsonObject): GenerateResult {

@@ -123,6 +123,11 @@ export class GpuHost {
         };
     }
 
+    /** Why the device went away, if it did so by itself. */
+    get lost(): string | undefined {
+        return this.opened?.gpu.gone;
+    }
+
     /** Destroys the device and everything on it. What is under way ends with an error. */
     close(): void {
         const { opened } = this;

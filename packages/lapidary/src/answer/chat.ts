@@ -1,0 +1,155 @@
+// From the engine's events and its result to OpenAI's chat completion, in one piece and in chunks.
+import { isObject, type JsonObject } from '../json.js';
+import type {
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionDelta,
+    ChoiceLogprobs,
+    FinishReason,
+    InvalidToolCall,
+    TokenLogprob,
+    ToolCall,
+    TopLogprob,
+} from '../openai.js';
+import type { GenerateEvent, GenerateResult, Logprob } from '../session.js';
+import { newHead, newId, usageOf, type Head, type Stopwatch } from './measure.js';
+
+export class ChatAnswer {
+    private readonly head: Head;
+    /** The engine counts the calls of one answer; across a conversation their names must differ. */
+    private readonly callPrefix = newId('call_').slice(0, 13);
+    private readonly logprobs: TokenLogprob[] = [];
+    private readonly invalidCalls: InvalidToolCall[] = [];
+    private begun = false;
+
+    constructor(
+        model: string,
+        private readonly topLogprobs: number | undefined,
+        private readonly watch: Stopwatch,
+    ) {
+        this.head = newHead('chatcmpl-', model);
+    }
+
+    /** What the event adds, as chunks. */
+    take(event: GenerateEvent): ChatCompletionChunk[] {
+        this.watch.tick();
+        const delta = this.delta(event);
+        const logprobs = this.logprobsOf(event.logprobs);
+        if (logprobs?.content) this.logprobs.push(...logprobs.content);
+        if (!delta) return [];
+        return [...this.begin(), this.chunk(delta, null, logprobs)];
+    }
+
+    /** The end of a stream. */
+    finish(result: GenerateResult, includeUsage: boolean): ChatCompletionChunk[] {
+        const last = this.chunk({}, finishReason(result), null);
+        const timings = this.watch.timings(result);
+        if (!includeUsage) return [...this.begin(), { ...last, timings }];
+        return [
+            ...this.begin(),
+            last,
+            { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result), timings },
+        ];
+    }
+
+    /** The whole answer. */
+    completion(result: GenerateResult): ChatCompletion {
+        const { message, text } = result;
+        const content = message?.content ?? text;
+        const calls = this.callsOf(message?.['tool_calls']);
+        const reasoning = message?.['reasoning_content'];
+        return {
+            ...this.head,
+            object: 'chat.completion',
+            choices: [
+                {
+                    index: 0,
+                    message: {
+                        role: 'assistant',
+                        content: content === '' && calls.length > 0 ? null : content,
+                        refusal: null,
+                        ...(typeof reasoning === 'string' ? { reasoning_content: reasoning } : {}),
+                        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+                        ...(this.invalidCalls.length > 0 ? { invalid_tool_calls: this.invalidCalls } : {}),
+                    },
+                    finish_reason: finishReason(result),
+                    logprobs: this.topLogprobs === undefined ? null : { content: this.logprobs, refusal: null },
+                },
+            ],
+            usage: usageOf(result),
+            timings: this.watch.timings(result),
+        };
+    }
+
+    private delta(event: GenerateEvent): ChatCompletionDelta | undefined {
+        switch (event.type) {
+            case 'content':
+            case 'text':
+                return event.text === '' ? undefined : { content: event.text };
+            case 'reasoning':
+                return { reasoning_content: event.text };
+            case 'tool_call': {
+                const index = typeof event.call['index'] === 'number' ? event.call['index'] : 0;
+                return { tool_calls: [{ index, ...this.call(event.call, index) }] };
+            }
+            case 'invalid_tool_call': {
+                const { text, error } = event;
+                this.invalidCalls.push({ text, error });
+                return { invalid_tool_calls: [{ text, error }] };
+            }
+        }
+    }
+
+    private callsOf(calls: unknown): ToolCall[] {
+        if (!Array.isArray(calls)) return [];
+        return calls.flatMap((call: unknown, index) => {
+            const made = isObject(call) ? call['function'] : undefined;
+            return isObject(made) ? [this.call(made, index)] : [];
+        });
+    }
+
+    private call({ name, arguments: given }: JsonObject, index: number): ToolCall {
+        return {
+            id: `${this.callPrefix}_${index}`,
+            type: 'function',
+            function: { name: String(name), arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+        };
+    }
+
+    /** Readers expect the role before anything else. */
+    private begin(): ChatCompletionChunk[] {
+        if (this.begun) return [];
+        this.begun = true;
+        return [this.chunk({ role: 'assistant', content: '' }, null, null)];
+    }
+
+    private chunk(
+        delta: ChatCompletionDelta,
+        finish_reason: FinishReason | null,
+        logprobs: ChoiceLogprobs | null,
+    ): ChatCompletionChunk {
+        return {
+            ...this.head,
+            object: 'chat.completion.chunk',
+            choices: [{ index: 0, delta, finish_reason, logprobs }],
+        };
+    }
+
+    private logprobsOf(given: readonly Logprob[] | undefined): ChoiceLogprobs | null {
+        const { topLogprobs } = this;
+        if (!given || topLogprobs === undefined) return null;
+        const content = given.map((entry) => ({
+            ...asTopLogprob(entry),
+            top_logprobs: entry.top.slice(0, topLogprobs).map(asTopLogprob),
+        }));
+        return { content, refusal: null };
+    }
+}
+
+function asTopLogprob({ text, logprob, bytes }: Omit<Logprob, 'top'>): TopLogprob {
+    return { token: text, logprob, bytes: bytes ?? [...new TextEncoder().encode(text)] };
+}
+
+function finishReason({ finish_reason }: GenerateResult): FinishReason {
+    return finish_reason === 'length' || finish_reason === 'tool_calls' ? finish_reason : 'stop';
+}

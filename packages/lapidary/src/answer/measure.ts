@@ -1,0 +1,53 @@
+// What an answer took, in OpenAI's words and ours.
+import type { Timings, Usage } from '../openai.js';
+import type { GenerateResult } from '../session.js';
+
+export function usageOf(result: GenerateResult): Usage {
+    const { prompt_tokens, completion_tokens, cached_tokens } = result;
+    return {
+        prompt_tokens,
+        completion_tokens,
+        total_tokens: prompt_tokens + completion_tokens,
+        prompt_tokens_details: { cached_tokens },
+    };
+}
+
+/** Measures from when it is made, so that waiting for other calls counts. */
+export class Stopwatch {
+    private readonly started = performance.now();
+    private first: number | undefined;
+
+    /** Something of the answer is there. */
+    tick(): void {
+        this.first ??= performance.now();
+    }
+
+    timings({ prompt_ms, completion_ms, completion_tokens }: GenerateResult): Timings {
+        // The first token comes with the prompt: the time of the answer is that of the others.
+        const later = completion_tokens - 1;
+        return {
+            prompt_ms,
+            completion_ms,
+            tokens_per_second: later > 0 && completion_ms > 0 ? (later * 1000) / completion_ms : 0,
+            time_to_first_token_ms: (this.first ?? performance.now()) - this.started,
+        };
+    }
+}
+
+/** Not a secret: it only has to differ from the others. */
+export function newId(prefix: string): string {
+    const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+    const random = Array.from({ length: 24 }, () => letters[Math.floor(Math.random() * letters.length)]);
+    return prefix + random.join('');
+}
+
+/** The members every chunk of an answer has in common with the others. */
+export interface Head {
+    id: string;
+    created: number;
+    model: string;
+}
+
+export function newHead(prefix: string, model: string): Head {
+    return { id: newId(prefix), created: Math.floor(Date.now() / 1000), model };
+}

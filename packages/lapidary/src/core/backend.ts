@@ -1,0 +1,47 @@
+// GPU or CPU: what was asked for, or what is there.
+import { LapidaryError, messageOf } from '../error.js';
+import type { Backend } from '../model.js';
+
+export interface Chosen {
+    backend: Backend;
+    /** In a sentence. */
+    why: string;
+}
+
+export async function chooseBackend(
+    wanted: Backend | 'auto',
+    findGpu: () => Promise<GPU | undefined>,
+): Promise<Chosen> {
+    if (wanted === 'cpu') return { backend: 'cpu', why: 'the CPU was asked for' };
+    const problem = await whyNoGpu(findGpu, wanted === 'gpu');
+    if (wanted === 'auto') {
+        if (problem === undefined) return { backend: 'gpu', why: 'WebGPU has an adapter' };
+        return { backend: 'cpu', why: `${problem}, so the CPU computes` };
+    }
+    if (problem !== undefined) throw new LapidaryError('unsupported', `the GPU cannot be used: ${problem}`);
+    return { backend: 'gpu', why: 'the GPU was asked for' };
+}
+
+async function whyNoGpu(findGpu: () => Promise<GPU | undefined>, software: boolean): Promise<string | undefined> {
+    try {
+        const gpu = await findGpu();
+        if (!gpu) return 'there is no WebGPU here';
+        const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+        if (!adapter) return 'WebGPU found no GPU';
+        // Software pretending to be a GPU is slower than the CPU backend; who asks for it by name still gets it.
+        if (isSoftware(adapter) && !software) return 'the only GPU is one in software';
+        return undefined;
+    } catch (error) {
+        return `WebGPU failed (${messageOf(error)})`;
+    }
+}
+
+export function isSoftware(adapter: GPUAdapter): boolean {
+    const { isFallbackAdapter } = adapter as { isFallbackAdapter?: boolean }; // where older browsers told it
+    const { architecture, description } = adapter.info;
+    return (
+        adapter.info.isFallbackAdapter === true ||
+        isFallbackAdapter === true ||
+        /swiftshader|llvmpipe|softpipe|basic render/i.test(`${architecture} ${description}`)
+    );
+}

@@ -1,0 +1,265 @@
+// The engine in this thread: a model, its conversations, the queue before them, and what happens when the GPU is lost.
+import type { Engine } from '../engine.js';
+import { LapidaryError, cancelledError, throwIfCancelled } from '../error.js';
+import { optionalString } from '../json.js';
+import { Model, type TokenizeOptions } from '../model.js';
+import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
+import type { Runtime } from '../runtime.js';
+import type { GenerateRequest, GenerateResult, Session } from '../session.js';
+import { closePrepared, openPrepared } from '../sources/open.js';
+import type { PreparedSource } from '../sources/prepared.js';
+import type { Log } from '../wasi.js';
+import { chooseBackend } from './backend.js';
+import { Conversations } from './conversations.js';
+import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
+import { checkBudget } from './memory.js';
+import { Turns } from './turns.js';
+
+/** The part of the options that the engine's own side needs; all of it can be posted. */
+export type CoreOptions = Pick<
+    LoadOptions,
+    'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm'
+>;
+
+export interface LocalContext {
+    runtime: Runtime;
+    log: Log;
+    onProgress?: ((progress: LoadProgress) => void) | undefined;
+    signal?: AbortSignal | undefined;
+    /** The engine was built anew and may be something else now. */
+    onInfo?: (info: EngineInfo) => void;
+    /** Whether this thread is the engine's own. */
+    worker?: boolean;
+}
+
+/** Everything that dies with a GPU. */
+interface Opened {
+    engine: Engine;
+    model: Model;
+    conversations: Conversations;
+    /** Made when first needed. */
+    embedder?: Session;
+}
+
+// A GPU that is lost again and again while one answer is written will not be there for the rest of it either.
+const mostLosses = 3;
+const usualContext = 4096;
+const usualConversations = 2;
+
+export class LocalCore implements Core {
+    private readonly turns = new Turns();
+    private readonly closing = new AbortController();
+    private opened: Opened | undefined;
+    private opening: Promise<Opened> | undefined;
+    private current: EngineInfo | undefined;
+
+    private constructor(
+        private readonly source: PreparedSource,
+        private readonly options: CoreOptions,
+        private readonly context: LocalContext,
+    ) {}
+
+    /** From here on the source is the core's to close, also when this fails. */
+    static async start(source: PreparedSource, options: CoreOptions, context: LocalContext): Promise<LocalCore> {
+        const core = new LocalCore(source, options, context);
+        const { signal } = context;
+        const stop = () => core.closing.abort();
+        signal?.addEventListener('abort', stop);
+        try {
+            throwIfCancelled(signal);
+            await core.ready();
+            return core;
+        } catch (error) {
+            await core.dispose();
+            throw signal?.aborted ? cancelledError() : error;
+        } finally {
+            signal?.removeEventListener('abort', stop);
+        }
+    }
+
+    get info(): EngineInfo {
+        if (!this.current) throw new LapidaryError('internal', 'the engine was asked before it was loaded');
+        return this.current;
+    }
+
+    async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
+        const told: number[] = [];
+        return await this.inTurn(context.signal, async ({ conversations }) => {
+            // After a loss: the answer goes on behind what its reader has seen.
+            const resumed = told.length > 0 ? { ...request, resume: [...told] } : request;
+            return await conversations.generate(resumed, {
+                ...context,
+                onEvent: (event) => {
+                    told.push(...event.tokens);
+                    context.onEvent?.(event);
+                },
+            });
+        });
+    }
+
+    async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
+        const { model } = await this.ready();
+        return (await model.tokenize(text, options)).tokens;
+    }
+
+    async detokenize(tokens: ArrayLike<number>, options: { special?: boolean }): Promise<string> {
+        const { model } = await this.ready();
+        return await model.detokenize(Int32Array.from(tokens), options);
+    }
+
+    async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
+        return await this.inTurn(signal, async (opened) => {
+            opened.embedder ??= await this.createSession(opened.model, signal);
+            const vectors: Float32Array[] = [];
+            let read = 0;
+            for (const text of texts) {
+                const { tokens } = await opened.model.tokenize(text, { parseSpecial: false });
+                vectors.push(normalised(await opened.embedder.embed(tokens, signal)));
+                read += tokens.length;
+                onProgress?.({ done: vectors.length, total: texts.length });
+            }
+            return { vectors, tokens: read };
+        });
+    }
+
+    async dispose(): Promise<void> {
+        this.turns.close(disposedError());
+        this.closing.abort();
+        await this.opening?.catch(() => undefined);
+        const { opened } = this;
+        this.opened = undefined;
+        if (opened) await close(opened);
+        await closePrepared(this.source);
+    }
+
+    /**
+     * The one place that knows about lost GPUs. A device is lost when a laptop sleeps or a driver restarts; then
+     * everything on it is made anew and the work is taken up again.
+     */
+    private async inTurn<Result>(
+        signal: AbortSignal | undefined,
+        work: (opened: Opened) => Promise<Result>,
+    ): Promise<Result> {
+        return await this.turns.take(signal, async () => {
+            for (let losses = 1; ; losses++) {
+                try {
+                    return await work(await this.ready());
+                } catch (error) {
+                    if (this.closing.signal.aborted) throw disposedError();
+                    throwIfCancelled(signal);
+                    if (!isLoss(error) || losses === mostLosses) throw error;
+                    this.context.log('warning', `${error.message}; everything on it is made anew`);
+                    await this.giveUp();
+                }
+            }
+        });
+    }
+
+    private async giveUp(): Promise<void> {
+        const { opened } = this;
+        this.opened = undefined;
+        if (opened) await close(opened);
+    }
+
+    /** The model, ready for use; built when it was not yet, or is no more. */
+    private async ready(): Promise<Opened> {
+        if (this.closing.signal.aborted) throw disposedError();
+        if (this.opened && !this.opened.engine.usable) await this.giveUp(); // it trapped: its memory is of no use
+        if (this.opened) return this.opened;
+        this.opening ??= this.build(this.closing.signal).finally(() => {
+            this.opening = undefined;
+        });
+        this.opened = await this.opening;
+        return this.opened;
+    }
+
+    private async build(signal: AbortSignal): Promise<Opened> {
+        const { runtime, log, onProgress } = this.context;
+        const { maxConversations = usualConversations, memoryBudget } = this.options;
+        onProgress?.({ stage: 'open', done: 0, total: 0 });
+        const bytes = await openPrepared(this.source, runtime.openLocal, signal);
+        const gpu = once(() => runtime.findGpu(log));
+        const [first] = bytes.sources;
+        const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';
+        let engine: Engine | undefined;
+        try {
+            engine = await runtime.makeEngine({ log, gpu });
+            throwIfCancelled(signal);
+        } catch (error) {
+            engine?.close();
+            await Promise.allSettled(bytes.sources.map((source) => source.close()));
+            throw error;
+        }
+        try {
+            const model = await Model.open(engine, bytes.sources, signal);
+            const description = await model.describe(signal);
+            if (description['supported'] === false) {
+                throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
+            }
+            const { backend, why } = await chooseBackend(this.options.backend ?? 'auto', gpu);
+            checkBudget(description, this.options.contextLength ?? usualContext, maxConversations, memoryBudget);
+            const loaded = await model.load(backend, {
+                signal,
+                onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
+            });
+            const conversations = new Conversations((stop) => this.createSession(model, stop), maxConversations);
+            const { context } = await conversations.prepare(signal);
+            this.tell({
+                model: bytes.name ?? optionalString(description, 'name') ?? fallbackName,
+                backend,
+                why,
+                ...(loaded.adapter === undefined ? {} : { adapter: loaded.adapter }),
+                worker: this.context.worker ?? false,
+                contextLength: context,
+                maxConversations,
+                weightBytes: loaded.bytes,
+                description,
+            });
+            return { engine, model, conversations };
+        } catch (error) {
+            engine.close();
+            await Promise.allSettled(bytes.sources.map((source) => source.close()));
+            throw error;
+        }
+    }
+
+    private async createSession(model: Model, signal: AbortSignal | undefined): Promise<Session> {
+        const { contextLength, kv } = this.options;
+        return await model.createSession({
+            ...(contextLength === undefined ? {} : { context: contextLength }),
+            ...(kv === undefined ? {} : { kv }),
+            ...(signal ? { signal } : {}),
+        });
+    }
+
+    private tell(info: EngineInfo): void {
+        const again = this.current !== undefined;
+        this.current = info;
+        this.context.log('info', `${info.model} computes on the ${info.backend.toUpperCase()}: ${info.why}`);
+        if (again) this.context.onInfo?.(info);
+    }
+}
+
+async function close({ engine, model }: Opened): Promise<void> {
+    engine.close(); // first: whoever waits is told, and the GPU is free at once
+    await model.close().catch(() => undefined); // the sources
+}
+
+function isLoss(error: unknown): error is LapidaryError {
+    return error instanceof LapidaryError && error.code === 'device_lost';
+}
+
+function disposedError(): LapidaryError {
+    return new LapidaryError('cancelled', 'the engine was disposed of');
+}
+
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+    let result: Promise<Result> | undefined;
+    return () => (result ??= work());
+}
+
+function normalised(vector: Float32Array): Float32Array {
+    const length = Math.hypot(...vector);
+    return length > 0 ? vector.map((value) => value / length) : vector;
+}
+

@@ -1,0 +1,122 @@
+// The engine in a worker, seen from the page.
+import { LapidaryError, cancelledError } from '../error.js';
+import type { Progress, TokenizeOptions } from '../model.js';
+import type { EngineInfo, LoadProgress } from '../options.js';
+import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
+import type { PreparedSource } from '../sources/prepared.js';
+import type { ByteSource } from '../sources/source.js';
+import type { Log, LogLevel } from '../wasi.js';
+import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
+import type { CoreOptions } from './local.js';
+import { Moved, Peer, type Port } from './peer.js';
+
+/** Sources that are open in the page stay there; the worker asks for their bytes. */
+export type PostedSource =
+    | Exclude<PreparedSource, { kind: 'open' }>
+    | { kind: 'kept'; sources: { size: number; name: string }[] };
+
+export interface ReadArgs {
+    source: number;
+    offset: number;
+    length: number;
+}
+
+export interface LoadArgs {
+    source: PostedSource;
+    options: CoreOptions;
+}
+
+export type GenerateMessage = { progress: Progress } | { event: GenerateEvent };
+
+export interface RemoteContext {
+    log: Log;
+    onProgress?: ((progress: LoadProgress) => void) | undefined;
+    signal?: AbortSignal | undefined;
+    /** Ends the worker. */
+    terminate(): void;
+}
+
+export class RemoteCore implements Core {
+    private disposed = false;
+
+    private constructor(
+        private readonly peer: Peer,
+        private readonly kept: readonly ByteSource[],
+        private readonly terminate: () => void,
+        private current: EngineInfo,
+    ) {}
+
+    /** `failed` is called with what may go wrong in the worker itself, at any time. */
+    static async start(
+        port: Port,
+        source: PreparedSource,
+        options: CoreOptions,
+        { log, onProgress, signal, terminate }: RemoteContext,
+        onFailure: (fail: (error: LapidaryError) => void) => void,
+    ): Promise<RemoteCore> {
+        const kept = source.kind === 'open' ? source.sources : [];
+        let core: RemoteCore | undefined;
+        const peer: Peer = new Peer(port, {
+            log: async ({ level, text }: { level: LogLevel; text: string }) => log(level, text),
+            info: async (info: EngineInfo) => {
+                if (core) core.current = info;
+            },
+            read: async ({ source: number, offset, length }: ReadArgs, { signal: stop }) => {
+                const bytes = await kept[number]?.read(offset, length, stop);
+                if (!bytes) throw new LapidaryError('internal', `there is no source ${number}`);
+                // A source may give a part of something larger, which must not move away from it.
+                const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+                return new Moved(own, [own.buffer as ArrayBuffer]);
+            },
+        });
+        onFailure((error) => peer.close(error));
+        const posted: PostedSource =
+            source.kind === 'open'
+                ? { kind: 'kept', sources: kept.map(({ size, name }) => ({ size, name })) }
+                : source;
+        try {
+            const args: LoadArgs = { source: posted, options };
+            const info = await peer.call<EngineInfo>('load', args, { signal, onEvent: onProgress });
+            core = new RemoteCore(peer, kept, terminate, info);
+            return core;
+        } catch (error) {
+            await Promise.allSettled(kept.map((one) => one.close()));
+            throw signal?.aborted ? cancelledError() : error;
+        }
+    }
+
+    get info(): EngineInfo {
+        return this.current;
+    }
+
+    async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
+        return await this.peer.call('generate', request, {
+            signal: context.signal,
+            onEvent: (message: GenerateMessage) => {
+                if ('event' in message) context.onEvent?.(message.event);
+                else context.onProgress?.(message.progress);
+            },
+        });
+    }
+
+    async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
+        return await this.peer.call('tokenize', { text, options });
+    }
+
+    async detokenize(tokens: ArrayLike<number>, options: { special?: boolean }): Promise<string> {
+        return await this.peer.call('detokenize', { tokens: Int32Array.from(tokens), options });
+    }
+
+    async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
+        return await this.peer.call('embed', texts, { signal, onEvent: onProgress });
+    }
+
+    async dispose(): Promise<void> {
+        if (this.disposed) return;
+        this.disposed = true;
+        // Ending the worker frees everything at once, also a GPU that is busy; nothing in it needs a last word.
+        this.peer.close(new LapidaryError('cancelled', 'the engine was disposed of'));
+        this.terminate();
+        await Promise.allSettled(this.kept.map((source) => source.close()));
+    }
+}

@@ -1,0 +1,63 @@
+// The engine in a worker, seen from the worker: answers what core/remote.ts asks.
+import { LapidaryError } from '../error.js';
+import type { TokenizeOptions } from '../model.js';
+import type { LoadProgress } from '../options.js';
+import { runtimeFor } from '../runtime.js';
+import type { GenerateRequest } from '../session.js';
+import type { PreparedSource } from '../sources/prepared.js';
+import type { ByteSource } from '../sources/source.js';
+import { LocalCore } from './local.js';
+import { Peer, type Port } from './peer.js';
+import type { GenerateMessage, LoadArgs, PostedSource, ReadArgs } from './remote.js';
+
+export function serveCore(port: Port): void {
+    let core: LocalCore | undefined;
+    const loaded = () => {
+        if (!core) throw new LapidaryError('internal', 'the engine was asked before it was loaded');
+        return core;
+    };
+    /** What the page makes of it is the page's business. */
+    const tellPage = (method: string, args: unknown) => void peer.call(method, args).catch(() => undefined);
+    const peer: Peer = new Peer(port, {
+        load: async ({ source, options }: LoadArgs, { signal, emit }) => {
+            core = await LocalCore.start(prepared(source, peer), options, {
+                runtime: await runtimeFor(options),
+                log: (level, text) => tellPage('log', { level, text }),
+                onProgress: (progress: LoadProgress) => emit(progress),
+                onInfo: (info) => tellPage('info', info),
+                signal,
+                worker: true,
+            });
+            return core.info;
+        },
+        generate: async (request: GenerateRequest, { signal, emit }) => {
+            const tell = (message: GenerateMessage) => emit(message);
+            return await loaded().generate(request, {
+                signal,
+                onEvent: (event) => tell({ event }),
+                onProgress: (progress) => tell({ progress }),
+            });
+        },
+        tokenize: async ({ text, options }: { text: string; options: TokenizeOptions }) =>
+            await loaded().tokenize(text, options),
+        detokenize: async ({ tokens, options }: { tokens: Int32Array; options: { special?: boolean } }) =>
+            await loaded().detokenize(tokens, options),
+        embed: async (texts: string[], { signal, emit }) => await loaded().embed(texts, { signal, onProgress: emit }),
+    });
+}
+
+function prepared(source: PostedSource, peer: Peer): PreparedSource {
+    if (source.kind !== 'kept') return source;
+    return {
+        kind: 'open',
+        sources: source.sources.map(({ size, name }, number): ByteSource => ({
+            size,
+            name,
+            read: async (offset, length, signal) => {
+                const args: ReadArgs = { source: number, offset, length };
+                return await peer.call<Uint8Array>('read', args, { signal });
+            },
+            close: async () => undefined, // the page does
+        })),
+    };
+}

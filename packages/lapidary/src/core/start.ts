@@ -1,0 +1,96 @@
+// Where the engine runs: in a worker of its own in a page, in this thread elsewhere.
+import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
+import type { LoadOptions, ModelSource } from '../options.js';
+import { Fields, defined } from '../request/fields.js';
+import { isNode, runtimeFor } from '../runtime.js';
+import { prepareSource, type PreparedSource } from '../sources/prepared.js';
+import type { Log } from '../wasi.js';
+import type { Core } from './core.js';
+import type { CoreOptions } from './local.js';
+import { RemoteCore } from './remote.js';
+
+export async function startCore(source: ModelSource, options: LoadOptions): Promise<Core> {
+    const core = checkOptions(options);
+    throwIfCancelled(options.signal);
+    const hasDisk = isNode();
+    const base = typeof location === 'object' ? (typeof document === 'object' ? document.baseURI : location.href) : undefined;
+    const prepared = prepareSource(source, options, { hasDisk, base });
+    const log: Log = options.log ?? (() => undefined);
+    const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
+    if (worker) return await startRemote(worker, prepared, core, options, log);
+    // Not at the top: with a worker, the page itself never needs the engine's part of the library.
+    const { LocalCore } = await import('./local.js');
+    const { onProgress, signal } = options;
+    return await LocalCore.start(prepared, core, { runtime: await runtimeFor(options), log, onProgress, signal });
+}
+
+function checkOptions(options: LoadOptions): CoreOptions {
+    const fields = new Fields(options);
+    const { wasm } = options;
+    return defined({
+        backend: fields.oneOf('backend', ['gpu', 'cpu', 'auto']),
+        contextLength: fields.integer('contextLength', 1, Number.MAX_SAFE_INTEGER),
+        kv: fields.oneOf('kv', ['f16', 'f32']),
+        maxConversations: fields.integer('maxConversations', 1, 1000),
+        memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
+        wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted
+    });
+}
+
+/** A page has better things to do than computing; a worker that loads a model is a worker already. */
+function wantsWorker({ worker, gpu }: LoadOptions): boolean {
+    if (typeof worker === 'function') return true;
+    if (gpu !== undefined) return false; // it cannot be posted
+    return worker ?? (typeof document === 'object' && typeof Worker === 'function');
+}
+
+/** Undefined, with a line in the log, when there is no way to have one: the engine then runs in the page. */
+async function startWorker({ worker: make }: LoadOptions, log: Log): Promise<Worker | undefined> {
+    let worker: Worker | undefined;
+    try {
+        worker =
+            typeof make === 'function'
+                ? make()
+                : new Worker(new URL('../worker.js', import.meta.url), { type: 'module', name: 'lapidary' });
+        await greeting(worker);
+        return worker;
+    } catch (error) {
+        worker?.terminate();
+        log('warning', `the engine runs in the page, which may stutter: a worker could not be started (${messageOf(error)})`);
+        return undefined;
+    }
+}
+
+/** A worker says a word when it is there; a script that is missing or forbidden shows as an error. */
+async function greeting(worker: Worker): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+        worker.addEventListener('message', () => resolve(), { once: true });
+        worker.addEventListener('error', (event) => {
+            reject(new LapidaryError('io', event.message || 'its script could not be loaded'));
+        });
+    });
+}
+
+async function startRemote(
+    worker: Worker,
+    prepared: PreparedSource,
+    core: CoreOptions,
+    { onProgress, signal }: LoadOptions,
+    log: Log,
+): Promise<Core> {
+    const terminate = () => worker.terminate();
+    try {
+        return await RemoteCore.start(worker, prepared, core, { log, onProgress, signal, terminate }, (fail) => {
+            worker.addEventListener('error', (event) => {
+                event.preventDefault();
+                fail(new LapidaryError('internal', `the engine's worker stopped: ${event.message || 'no reason was given'}`));
+            });
+            worker.addEventListener('messageerror', () => {
+                fail(new LapidaryError('internal', `the engine's worker said something that cannot be read`));
+            });
+        });
+    } catch (error) {
+        terminate();
+        throw error;
+    }
+}

@@ -1,0 +1,21 @@
+// The runtime of Node, Deno and Bun. Loaded by name only there (runtime.ts).
+import { fileURLToPath } from 'node:url';
+import { loadEngine } from './engine-file.js';
+import { LapidaryError } from './error.js';
+import { nodeGpu } from './gpu/node.js';
+import { openLocalModel } from './local-model.js';
+import type { Runtime } from './runtime.js';
+
+export const nodeRuntime: Runtime = {
+    makeEngine: loadEngine,
+    findGpu: nodeGpu,
+    openLocal: async (name) => {
+        if (!name.startsWith('file:')) return await openLocalModel(name);
+        try {
+            return await openLocalModel(fileURLToPath(name));
+        } catch (cause) {
+            if (cause instanceof LapidaryError) throw cause;
+            throw new LapidaryError('invalid_argument', `'${name}' is not the address of a file`, { cause });
+        }
+    },
+};

@@ -1,0 +1,105 @@
+// What `Lapidary.load` takes and what it tells. Types only.
+import type { JsonObject } from './json.js';
+import type { Backend } from './model.js';
+import type { ByteSource } from './sources/source.js';
+import type { Log } from './wasi.js';
+
+/** A model in a folder of Ollama's that the person picked (`showDirectoryPicker`). */
+export interface OllamaFolder {
+    /** `.ollama`, its `models`, or whatever else has `manifests` and `blobs` in it. */
+    directory: FileSystemDirectoryHandle;
+    /** Such as `gemma4:e2b`. */
+    model: string;
+}
+
+/** A model of the Ollama on this computer. */
+export interface OllamaModel {
+    /** Such as `gemma4:e2b`. */
+    ollama: string;
+    /**
+     * Where `lapidary serve` runs, which reads the files for a page: the page's own origin unless told. Outside of
+     * browsers the files are read directly unless a server is named.
+     */
+    server?: string | URL;
+}
+
+/**
+ * Where a model's bytes come from.
+ * - `'builtin'`: the small model that comes with Lapidary.
+ * - Any other text, or a URL: an address whose server answers Range requests. Outside of browsers also the path of a
+ *   file or the name of an Ollama model, as on the command line.
+ * - A File or another Blob, a file handle, or the pieces of a split model in order.
+ * - A folder of Ollama's, or a model of the Ollama on this computer.
+ * - Sources that are open already: they are closed with the engine.
+ */
+export type ModelSource =
+    | string
+    | URL
+    | Blob
+    | readonly Blob[]
+    | FileSystemFileHandle
+    | readonly FileSystemFileHandle[]
+    | OllamaFolder
+    | OllamaModel
+    | ByteSource
+    | readonly ByteSource[];
+
+export interface LoadProgress {
+    /** `open` finds the model and reads its header, `weights` moves it to where it computes. */
+    stage: 'open' | 'weights';
+    /** Bytes. */
+    done: number;
+    /** 0 while it is not known. */
+    total: number;
+}
+
+export interface LoadOptions {
+    /** `auto`, unless told, is the GPU where there is one and the CPU elsewhere; `engine.info.why` says which and why. */
+    backend?: Backend | 'auto';
+    /** Tokens a conversation can hold: 4096, or the model's own limit if that is less, unless told. */
+    contextLength?: number;
+    /** How the GPU keeps keys and values: f16 unless told. */
+    kv?: 'f16' | 'f32';
+    /** How many conversations are remembered at a time, so that they can go on without being read again: 2 unless told. */
+    maxConversations?: number;
+    /** Bytes that weights and conversations may take together; a model that needs more is refused before it is loaded. */
+    memoryBudget?: number;
+    /** Where the built-in model is; `models/storyteller-q4_k_m.gguf` beside the page unless told. */
+    builtinUrl?: string | URL;
+    /** For the requests to a URL. */
+    headers?: Record<string, string>;
+    onProgress?: (progress: LoadProgress) => void;
+    /** Stops loading; later it has no effect, `dispose` does that. */
+    signal?: AbortSignal;
+    /** What the engine has to say; nothing is printed unless told. */
+    log?: Log;
+    /**
+     * In a page the engine runs in a worker of its own, made from `worker.js` beside this module. A function makes it
+     * from elsewhere; `false` runs the engine where `load` was called.
+     */
+    worker?: boolean | (() => Worker);
+    /** `lapidary.wasm` or where it is; beside this module unless told. */
+    wasm?: string | URL | BufferSource | WebAssembly.Module;
+    /** WebGPU, or how to get it; `navigator.gpu` or, in Node, the package `webgpu` unless told. Not with a worker. */
+    gpu?: GPU | (() => Promise<GPU | undefined>);
+}
+
+/** What was loaded and where it runs. */
+export interface EngineInfo {
+    /** The model's name for people. */
+    model: string;
+    backend: Backend;
+    /** Why this backend, in a sentence. */
+    why: string;
+    /** The GPU in words; not with the CPU. */
+    adapter?: string;
+    /** Whether the engine has a worker of its own. */
+    worker: boolean;
+    /** Tokens a conversation can hold. */
+    contextLength: number;
+    maxConversations: number;
+    /** Bytes of the weights where they compute. */
+    weightBytes: number;
+    /** What the file says about itself: `architecture`, `variant`, `parameters`, `quantization`, `memory` … */
+    description: JsonObject;
+}

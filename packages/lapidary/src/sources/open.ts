@@ -1,0 +1,72 @@
+// Opens a prepared source where the engine runs.
+import { LapidaryError, messageOf } from '../error.js';
+import { formatModelName, parseModelName } from '../ollama/name.js';
+import { PickedDirectory } from '../ollama/picked.js';
+import { openServedModel } from '../ollama/server.js';
+import { OllamaStore } from '../ollama/store.js';
+import { BlobSource } from './blob.js';
+import { openHttp } from './http.js';
+import type { PreparedSource } from './prepared.js';
+import type { ByteSource } from './source.js';
+
+export interface OpenedSource {
+    sources: ByteSource[];
+    /** How the model is called where it comes from, if it has a name there. */
+    name?: string;
+}
+
+/** Opens a path or a name on this computer's disk; only places that have one offer it. */
+export type OpenLocal = (name: string, signal: AbortSignal | undefined) => Promise<OpenedSource>;
+
+export async function openPrepared(
+    prepared: PreparedSource,
+    openLocal: OpenLocal | undefined,
+    signal: AbortSignal | undefined,
+): Promise<OpenedSource> {
+    const stop = signal ? { signal } : {};
+    switch (prepared.kind) {
+        case 'url':
+            return { sources: await openHttp(prepared.url, { headers: prepared.headers, ...stop }) };
+        case 'blobs':
+            return { sources: prepared.blobs.map((blob) => new BlobSource(blob)) };
+        case 'files':
+            return { sources: await Promise.all(prepared.handles.map(openHandle)) };
+        case 'folder': {
+            const store = new OllamaStore(await PickedDirectory.find(prepared.directory));
+            const name = parseModelName(prepared.model);
+            const model = await store.resolve(name);
+            if (!model) throw new LapidaryError('not_found', `there is no model '${formatModelName(name)}' in ${store.directory.label}`);
+            return { sources: await store.openLayers(model.models), name: model.name };
+        }
+        case 'server':
+            return await openServedModel(prepared.server, prepared.model, { headers: prepared.headers, ...stop });
+        case 'local':
+            if (!openLocal) throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
+            return await openLocal(prepared.name, signal);
+        case 'open':
+            return { sources: prepared.sources.map(borrowed) };
+    }
+}
+
+/** They may be needed again when the GPU was lost, so the engine must not close them; `closePrepared` does. */
+function borrowed(source: ByteSource): ByteSource {
+    return {
+        size: source.size,
+        name: source.name,
+        read: (offset, length, signal) => source.read(offset, length, signal),
+        close: async () => undefined,
+    };
+}
+
+/** At the end: what was given to us open is ours to close. */
+export async function closePrepared(prepared: PreparedSource): Promise<void> {
+    if (prepared.kind === 'open') await Promise.allSettled(prepared.sources.map((source) => source.close()));
+}
+
+async function openHandle(handle: FileSystemFileHandle): Promise<ByteSource> {
+    try {
+        return new BlobSource(await handle.getFile());
+    } catch (cause) {
+        throw new LapidaryError('io', `'${handle.name}' could not be read: ${messageOf(cause)}`, { cause });
+    }
+}

@@ -1,0 +1,90 @@
+// A model source with everything resolved that only the place knows where `load` was called, such as the page's
+// address. What remains can be posted to a worker, which opens it there, so that no bytes pass through the page.
+import { LapidaryError } from '../error.js';
+import { isObject } from '../json.js';
+import type { LoadOptions, ModelSource } from '../options.js';
+import type { ByteSource } from './source.js';
+
+export type PreparedSource =
+    | { kind: 'url'; url: string; headers: Record<string, string> }
+    | { kind: 'blobs'; blobs: readonly Blob[] }
+    | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
+    | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
+    | { kind: 'server'; server: string; model: string; headers: Record<string, string> }
+    /** Not in a browser: a path, the name of an Ollama model, or `builtin`. */
+    | { kind: 'local'; name: string }
+    /** Stay where they are. */
+    | { kind: 'open'; sources: readonly ByteSource[] };
+
+/** Where `load` was called. */
+export interface Surroundings {
+    /** Files and Ollama's folder can be read directly. */
+    hasDisk: boolean;
+    /** The page's address; undefined where there is no page. */
+    base: string | undefined;
+}
+
+const builtinPath = 'models/storyteller-q4_k_m.gguf';
+
+export function prepareSource(source: ModelSource, options: LoadOptions, { hasDisk, base }: Surroundings): PreparedSource {
+    const headers = options.headers ?? {};
+    const at = (address: string | URL): PreparedSource => ({ kind: 'url', url: resolve(address, base), headers });
+    if (source === 'builtin') {
+        if (options.builtinUrl !== undefined) return at(options.builtinUrl);
+        return hasDisk ? { kind: 'local', name: 'builtin' } : at(builtinPath);
+    }
+    if (typeof source === 'string') {
+        return hasDisk && !/^https?:\/\//i.test(source) ? { kind: 'local', name: source } : at(source);
+    }
+    if (source instanceof URL) {
+        return hasDisk && source.protocol === 'file:' ? { kind: 'local', name: source.href } : at(source);
+    }
+    const list: readonly unknown[] = Array.isArray(source) ? source : [source];
+    if (list.length > 0) {
+        if (list.every(isBlob)) return { kind: 'blobs', blobs: list };
+        if (list.every(isFileHandle)) return { kind: 'files', handles: list };
+        if (list.every(isByteSource)) return { kind: 'open', sources: list };
+    }
+    if (isObject(source)) {
+        const { directory, model, ollama, server } = source as Record<string, unknown>;
+        if (isDirectoryHandle(directory) && typeof model === 'string') return { kind: 'folder', directory, model };
+        if (typeof ollama === 'string') {
+            const told = typeof server === 'string' || server instanceof URL ? server : undefined;
+            if (told === undefined && hasDisk) return { kind: 'local', name: ollama };
+            return { kind: 'server', server: resolve(told ?? '/', base), model: ollama, headers };
+        }
+    }
+    throw new LapidaryError(
+        'invalid_argument',
+        `'source' must be a URL, a File or Blob, a file handle, an Ollama folder or model, or 'builtin'`,
+    );
+}
+
+function resolve(address: string | URL, base: string | undefined): string {
+    try {
+        return new URL(address, base).href;
+    } catch (cause) {
+        throw new LapidaryError('invalid_argument', `'${String(address)}' is not a URL`, { cause });
+    }
+}
+
+function isBlob(value: unknown): value is Blob {
+    return value instanceof Blob;
+}
+
+// By what they are like, not by their class: not every place that has such a handle has a global name for it.
+function hasKind(value: unknown, kind: string): boolean {
+    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind;
+}
+
+function isFileHandle(value: unknown): value is FileSystemFileHandle {
+    return hasKind(value, 'file') && 'getFile' in (value as object);
+}
+
+function isDirectoryHandle(value: unknown): value is FileSystemDirectoryHandle {
+    return hasKind(value, 'directory');
+}
+
+function isByteSource(value: unknown): value is ByteSource {
+    return isObject(value) && typeof value['read'] === 'function' && typeof value['size'] === 'number';
+}
