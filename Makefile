@@ -46,4 +46,4 @@ build/%/CMakeCache.txt: CMakePresets.json | setup
 	@touch $@
 
 clean: ## remove everything that was built
-	rm -rf build packages/*/dist apps/*/dist
+	rm -rf build packages/*/dist apps/*/dist apps/*/out

@@ -19,7 +19,7 @@ export class Answer {
     firstPieceAt: number | undefined;
     private readonly stopper = new AbortController();
     private showTimer: ReturnType<typeof setTimeout> | undefined;
-    private savedAt = 0;
+    private savedAt = -Infinity;
     private saving = false;
 
     constructor(

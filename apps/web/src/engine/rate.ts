@@ -9,9 +9,9 @@ export class RateMeter {
     private samples: { at: number; done: number }[] = [];
 
     measure(done: number, total: number, now = performance.now()): TransferProgress {
-        const last = this.samples.at(-1);
         // Something else began, such as the next file.
-        if (last && done < last.done) this.samples = [];
+        if (done < (this.samples.at(-1)?.done ?? 0)) this.samples = [];
+        const last = this.samples.at(-1);
         if (!last || now - last.at > 100 || done >= total) this.samples.push({ at: now, done });
         while (this.samples.length > 2 && now - (this.samples[0]?.at ?? now) > windowMs) this.samples.shift();
         const first = this.samples[0];
