@@ -1,5 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
+import { sentence } from '../chat/answer.js';
+import type { EngineState } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { Icon } from './icons.js';
@@ -59,21 +61,23 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
                 )}
             </div>
             <p class="under">
-                {useEndpoint ? 'Answers come from the endpoint in the settings.' : <EngineLine state={state} describe={describeState} />}
+                {useEndpoint ? 'Answers come from the endpoint in the settings.' : <EngineLine state={state} />}
             </p>
         </form>
     );
 }
 
-function EngineLine({ state, describe }: { state: import('../engine/protocol.js').EngineState; describe: typeof describeState }) {
+function EngineLine({ state }: { state: EngineState }) {
     const { phase, name, info, wish } = state;
-    if (phase === 'failed') return <span class="problem">{describe(state)}</span>;
-    if (phase !== 'ready') return <>{`${name} ${describe(state)}`.trim()}</>;
-    const small = wish?.choice.kind === 'builtin';
+    if (phase === 'failed') return <span class="problem">{describeState(state)}</span>;
+    if (phase !== 'ready') return <>{`${name} ${describeState(state)}`.trim()}</>;
+    const builtin = wish?.choice.kind === 'builtin';
+    // Who has no GPU should know why it is slow.
+    const fallback = info?.backend === 'cpu' && wish?.backend === 'auto';
     return (
         <>
-            {info?.backend === 'cpu' && wish?.backend !== 'cpu' ? `No WebGPU here: ${name} runs on the CPU. ` : ''}
-            {small ? 'A small model that tells children’s stories; it knows no facts.' : 'Answers may be wrong; check what matters.'}
+            {fallback && <span>{sentence(info.why)} </span>}
+            <span>{builtin ? 'A small model for children’s stories; it knows no facts.' : 'Answers may be wrong; check what matters.'}</span>
         </>
     );
 }
