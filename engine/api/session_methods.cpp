@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "api/api.h"
 #include "api/token_blob.h"
@@ -78,6 +79,42 @@ Json message_json(const infer::ChatAnswer& answer) {
                                          {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
     return message;
+}
+
+// Tokens of the answer that its reader has seen already: a host that lost its GPU half-way goes on behind them.
+Result<std::vector<int32_t>> known_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
+    std::vector<int32_t> tokens;
+    const Json& list = args.member("resume");
+    if (list.is_null()) return tokens;
+    if (!list.is_array()) return fail(Code::invalid_argument, "'resume' must be a list of tokens");
+    for (const Json& item : list) {
+        const int64_t token = item.is_number_integer() ? item.get<int64_t>() : -1;
+        if (token < 0 || token > std::numeric_limits<int32_t>::max() || !tokenizer.is_valid(int32_t(token))) {
+            return fail(Code::invalid_argument, "'resume' must be a list of tokens");
+        }
+        tokens.push_back(int32_t(token));
+    }
+    return tokens;
+}
+
+// Reads the known tokens with the prompt, and counts them as what they are: a part of the answer.
+Task<Result<infer::GenerateStats>> generate_after(infer::Session& session, std::vector<int32_t> prompt,
+                                                  std::span<const int32_t> known, infer::GenerateOptions options,
+                                                  infer::GenerateListener listener, Breathe breathe) {
+    const auto prompt_tokens = uint32_t(prompt.size());
+    const auto count = uint32_t(known.size());
+    if (options.max_tokens > 0 && count >= options.max_tokens) {
+        co_return infer::GenerateStats{
+            .finish = infer::Finish::length, .prompt_tokens = prompt_tokens, .completion_tokens = count};
+    }
+    if (options.max_tokens > 0) options.max_tokens -= count;
+    prompt.insert(prompt.end(), known.begin(), known.end());
+    auto stats = CO_TRY(
+        co_await session.generate(std::move(prompt), std::move(options), std::move(listener), std::move(breathe)));
+    stats.prompt_tokens = prompt_tokens;
+    stats.cached_tokens = std::min(stats.cached_tokens, prompt_tokens);
+    stats.completion_tokens += count;
+    co_return stats;
 }
 
 Json stats_json(const infer::GenerateStats& stats, uint64_t seed) {
@@ -164,7 +201,7 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     co_return Reply{.json = {{"tokens", count}, {"vocabulary", open->session->runner().vocabulary()}}};
 }
 
-// {session, prompt | messages, tools, thinking, max_tokens, sampling, stop} → text or message, and what it took
+// {session, prompt | messages, tools, thinking, max_tokens, sampling, stop, resume} → text or message, and what it took
 Task<Result<Reply>> Api::session_generate(Call& call) {
     const auto open = CO_TRY(take_session(call));
     const auto config = CO_TRY(open->model->config());
@@ -174,6 +211,7 @@ Task<Result<Reply>> Api::session_generate(Call& call) {
     const auto fresh_seed = uint64_t(host_.now() * 1000) % (1ull << 32);
     options.sampling = CO_TRY(sampling_params(Args(call.args.member("sampling")), *config, fresh_seed));
     const std::vector<std::string> stops = CO_TRY(call.args.strings("stop", kMaxStops));
+    const std::vector<int32_t> known = CO_TRY(known_tokens(call.args, *tokenizer));
 
     const auto progress = progress_of(call);
     infer::GenerateListener listener;
@@ -186,6 +224,7 @@ Task<Result<Reply>> Api::session_generate(Call& call) {
         std::vector<int32_t> prompt = tokenizer->encode(CO_TRY(call.args.string("prompt")), encode);
         infer::TextAnswer answer(tokenizer, stops);
         std::string text;
+        for (const int32_t token : known) text += answer.feed(token);
         const auto tell = [&](const std::string& piece, int32_t token) {
             text += piece;
             emit(call, {{"type", "text"}, {"text", piece}, {"tokens", Json::array({token})}});
@@ -194,8 +233,8 @@ Task<Result<Reply>> Api::session_generate(Call& call) {
             tell(answer.feed(token), token);
             return !answer.stopped();
         };
-        const auto stats =
-            CO_TRY(co_await open->session->generate(std::move(prompt), options, listener, breathe_for(call)));
+        const auto stats = CO_TRY(
+            co_await generate_after(*open->session, std::move(prompt), known, options, listener, breathe_for(call)));
         if (const std::string rest = answer.finish(); !rest.empty()) {
             text += rest;
             emit(call, {{"type", "text"}, {"text", rest}, {"tokens", Json::array()}});
@@ -216,14 +255,24 @@ Task<Result<Reply>> Api::session_generate(Call& call) {
     }
     std::vector<tokenizer::TextPiece> pieces;
     for (const chat::Piece& piece : prompt.pieces) pieces.push_back({piece.text, piece.trusted});
+    std::vector<int32_t> untold;  // tokens since the last event
+    bool repeating = true;
     infer::ChatAnswer answer(tokenizer, {.start = prompt.end, .thinking = thinking, .tools = conversation.tools}, stops,
-                             [&](const chat::Event& event) { emit(call, event_json(event)); });
+                             [&](const chat::Event& event) {
+                                 if (repeating) return;
+                                 Json json = event_json(event);
+                                 json["tokens"] = std::exchange(untold, {});
+                                 emit(call, json);
+                             });
+    for (const int32_t token : known) answer.feed(token);
+    repeating = false;
     listener.on_token = [&](int32_t token) {
+        untold.push_back(token);
         answer.feed(token);
         return !answer.stopped();
     };
-    const auto stats = CO_TRY(
-        co_await open->session->generate(tokenizer->encode_pieces(pieces), options, listener, breathe_for(call)));
+    const auto stats = CO_TRY(co_await generate_after(*open->session, tokenizer->encode_pieces(pieces), known, options,
+                                                      listener, breathe_for(call)));
     answer.finish();
     Json json = stats_json(stats, options.sampling.seed);
     if (!answer.tool_calls().empty()) json["finish_reason"] = "tool_calls";

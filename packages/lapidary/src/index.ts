@@ -43,5 +43,6 @@ export { Lapidary, LoadedEngine } from './lapidary.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
 export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';
-export type { Probe, ProbedGpu, ProbedModel, ProbeOptions } from './probe.js';
+export type { ProbedModel } from './probe/family.js';
+export type { Probe, ProbedGpu, ProbeOptions } from './probe/probe.js';
 export type * from './openai.js';

@@ -5,7 +5,7 @@ import type { Core } from './core/core.js';
 import { startCore } from './core/start.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
-import { probe, type Probe, type ProbeOptions } from './probe.js';
+import { probe, type Probe, type ProbeOptions } from './probe/probe.js';
 import type { TokenizeOptions } from './model.js';
 
 /** A loaded model. Calls may be made at any time: they wait for each other and are answered in order. */

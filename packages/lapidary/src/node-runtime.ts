@@ -1,4 +1,5 @@
 // The runtime of Node, Deno and Bun. Loaded by name only there (runtime.ts).
+import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
@@ -9,6 +10,7 @@ import type { Runtime } from './runtime.js';
 export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
     findGpu: nodeGpu,
+    totalMemory: () => os.totalmem(),
     openLocal: async (name) => {
         if (!name.startsWith('file:')) return await openLocalModel(name);
         try {

@@ -92,6 +92,7 @@ export interface SamplingParams {
     stop?: string | readonly string[] | null;
 }
 
+/** Members that are not here, such as `user` or `metadata`, do nothing. */
 export interface ChatCompletionParams extends SamplingParams {
     /** Accepted for compatibility: the loaded model answers. */
     model?: string;
@@ -113,8 +114,6 @@ export interface ChatCompletionParams extends SamplingParams {
     n?: number | null;
     stream?: boolean | null;
     stream_options?: StreamOptions | null;
-    /** Other members are accepted and do nothing: `user`, `metadata`, `store`, `service_tier` … */
-    [more: string]: unknown;
 }
 
 export type ChatCompletionParamsStreaming = ChatCompletionParams & { stream: true };
@@ -234,7 +233,6 @@ export interface CompletionParams extends SamplingParams {
     parse_special?: boolean | null;
     stream?: boolean | null;
     stream_options?: StreamOptions | null;
-    [more: string]: unknown;
 }
 
 export type CompletionParamsStreaming = CompletionParams & { stream: true };
@@ -272,7 +270,6 @@ export interface EmbeddingParams {
     input: string | readonly string[];
     /** `base64` is the float32 numbers in little-endian order. */
     encoding_format?: 'float' | 'base64' | null;
-    [more: string]: unknown;
 }
 
 export interface EmbeddingResponse {

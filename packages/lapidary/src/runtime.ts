@@ -10,6 +10,8 @@ export interface Runtime {
     makeEngine(options: EngineOptions): Promise<Engine>;
     findGpu(log: Log): Promise<GPU | undefined>;
     openLocal?: OpenLocal;
+    /** Bytes of the machine, where that can be known. */
+    totalMemory?: () => number;
 }
 
 export function isNode(): boolean {

@@ -1,0 +1,263 @@
+// `lapidary/ai-sdk`: a loaded engine as a language model of Vercel's AI SDK.
+import type {
+    EmbeddingModelV2,
+    LanguageModelV2,
+    LanguageModelV2CallOptions,
+    LanguageModelV2CallWarning,
+    LanguageModelV2Content,
+    LanguageModelV2FinishReason,
+    LanguageModelV2Message,
+    LanguageModelV2StreamPart,
+    LanguageModelV2ToolResultOutput,
+    LanguageModelV2Usage,
+} from '@ai-sdk/provider';
+import type { RequestOptions } from './endpoints.js';
+import { LapidaryError } from './error.js';
+import type { JsonObject } from './json.js';
+import type { LoadedEngine } from './lapidary.js';
+import type { ChatCompletionChunk, ChatCompletionParams, ChatMessage, FinishReason, ToolChoice, Usage } from './openai.js';
+
+export interface ModelSettings {
+    /** Think before answering; off unless told. */
+    thinking?: boolean;
+}
+
+/** `generateText({ model: languageModel(engine), prompt: 'Hello!' })` */
+export function languageModel(engine: LoadedEngine, settings: ModelSettings = {}): LanguageModelV2 {
+    return {
+        specificationVersion: 'v2',
+        provider: 'lapidary',
+        modelId: engine.info.model,
+        supportedUrls: {},
+        doGenerate: async (options) => {
+            const { params, warnings } = translate(options, settings);
+            const completion = await withAbortReason(options.abortSignal, () =>
+                engine.chat.completions.create({ ...params, stream: false }, requestOptions(options.abortSignal)),
+            );
+            const [{ message, finish_reason }] = completion.choices;
+            const content: LanguageModelV2Content[] = [];
+            if (message.reasoning_content) content.push({ type: 'reasoning', text: message.reasoning_content });
+            if (message.content) content.push({ type: 'text', text: message.content });
+            for (const { id, function: made } of message.tool_calls ?? []) {
+                content.push({ type: 'tool-call', toolCallId: id, toolName: made.name, input: made.arguments });
+            }
+            return {
+                content,
+                finishReason: finishReason(finish_reason),
+                usage: usage(completion.usage),
+                warnings,
+                response: { id: completion.id, modelId: completion.model, timestamp: new Date(completion.created * 1000) },
+            };
+        },
+        doStream: async (options) => {
+            const { params, warnings } = translate(options, settings);
+            const chunks = await withAbortReason(options.abortSignal, () =>
+                engine.chat.completions.create(
+                    { ...params, stream: true, stream_options: { include_usage: true } },
+                    requestOptions(options.abortSignal),
+                ),
+            );
+            return { stream: streamParts(chunks, warnings, options.abortSignal) };
+        },
+    };
+}
+
+/** `embedMany({ model: embeddingModel(engine), values: ['a', 'b'] })` */
+export function embeddingModel(engine: LoadedEngine): EmbeddingModelV2<string> {
+    return {
+        specificationVersion: 'v2',
+        provider: 'lapidary',
+        modelId: engine.info.model,
+        maxEmbeddingsPerCall: Infinity,
+        supportsParallelCalls: false,
+        doEmbed: async ({ values, abortSignal }) => {
+            const vectors = await withAbortReason(abortSignal, () => engine.embed(values, requestOptions(abortSignal)));
+            return { embeddings: vectors.map((vector) => [...vector]) };
+        },
+    };
+}
+
+type Params = Omit<ChatCompletionParams, 'stream'>;
+
+function translate(
+    options: LanguageModelV2CallOptions,
+    settings: ModelSettings,
+): { params: Params; warnings: LanguageModelV2CallWarning[] } {
+    const warnings: LanguageModelV2CallWarning[] = [];
+    const tools = (options.tools ?? []).flatMap((tool) => {
+        if (tool.type === 'function') return [tool];
+        warnings.push({ type: 'unsupported-tool', tool });
+        return [];
+    });
+    const { responseFormat, toolChoice } = options;
+    const params: Params = {
+        messages: options.prompt.flatMap(messagesOf),
+        thinking: settings.thinking ?? false,
+        max_tokens: options.maxOutputTokens ?? null,
+        temperature: options.temperature ?? null,
+        top_p: options.topP ?? null,
+        top_k: options.topK ?? null,
+        presence_penalty: options.presencePenalty ?? null,
+        frequency_penalty: options.frequencyPenalty ?? null,
+        seed: options.seed ?? null,
+        stop: options.stopSequences ?? null,
+        tools: tools.map(({ name, description, inputSchema }) => ({
+            type: 'function',
+            function: { name, ...(description === undefined ? {} : { description }), parameters: inputSchema as JsonObject },
+        })),
+    };
+    if (toolChoice) params.tool_choice = toolChoiceOf(toolChoice);
+    if (responseFormat?.type === 'json') {
+        const { name = 'answer', schema } = responseFormat;
+        params.response_format = schema
+            ? { type: 'json_schema', json_schema: { name, schema: schema as JsonObject, strict: true } }
+            : { type: 'json_object' };
+    }
+    return { params, warnings };
+}
+
+function toolChoiceOf(choice: NonNullable<LanguageModelV2CallOptions['toolChoice']>): ToolChoice {
+    return choice.type === 'tool' ? { type: 'function', function: { name: choice.toolName } } : choice.type;
+}
+
+function messagesOf(message: LanguageModelV2Message): ChatMessage[] {
+    switch (message.role) {
+        case 'system':
+            return [{ role: 'system', content: message.content }];
+        case 'user':
+            return [{ role: 'user', content: message.content.map((part) => ({ type: 'text', text: textOf(part) })) }];
+        case 'tool':
+            return message.content.map(({ toolCallId, output, toolName }) => ({
+                role: 'tool',
+                tool_call_id: toolCallId,
+                name: toolName,
+                content: resultText(output),
+            }));
+        case 'assistant': {
+            const { content } = message;
+            const join = (type: string) => content.map((part) => (part.type === type ? textOf(part) : '')).join('');
+            const calls = content.filter((part) => part.type === 'tool-call');
+            return [
+                {
+                    role: 'assistant',
+                    content: join('text'),
+                    ...(join('reasoning') === '' ? {} : { reasoning_content: join('reasoning') }),
+                    ...(calls.length === 0
+                        ? {}
+                        : {
+                              tool_calls: calls.map(({ toolCallId, toolName, input }) => ({
+                                  id: toolCallId,
+                                  type: 'function' as const,
+                                  function: {
+                                      name: toolName,
+                                      arguments: typeof input === 'string' ? input : JSON.stringify(input),
+                                  },
+                              })),
+                          }),
+                },
+            ];
+        }
+    }
+}
+
+function textOf(part: { type: string; text?: unknown }): string {
+    if (typeof part.text === 'string') return part.text;
+    throw new LapidaryError('unsupported', `a part of type '${part.type}' cannot be read: only text can`);
+}
+
+function resultText(output: LanguageModelV2ToolResultOutput): string {
+    if (output.type === 'text' || output.type === 'error-text') return output.value;
+    if (output.type === 'content') return output.value.map(textOf).join('\n');
+    return JSON.stringify(output.value);
+}
+
+function streamParts(
+    chunks: AsyncIterable<ChatCompletionChunk>,
+    warnings: LanguageModelV2CallWarning[],
+    signal: AbortSignal | undefined,
+): ReadableStream<LanguageModelV2StreamPart> {
+    const parts = partsOf(chunks, warnings, signal);
+    return new ReadableStream({
+        pull: async (controller) => {
+            const { done, value } = await parts.next();
+            if (done) controller.close();
+            else controller.enqueue(value);
+        },
+        cancel: async () => {
+            await parts.return(undefined);
+        },
+    });
+}
+
+async function* partsOf(
+    chunks: AsyncIterable<ChatCompletionChunk>,
+    warnings: LanguageModelV2CallWarning[],
+    signal: AbortSignal | undefined,
+): AsyncGenerator<LanguageModelV2StreamPart, undefined, undefined> {
+    yield { type: 'stream-start', warnings };
+    let open: 'text' | 'reasoning' | undefined;
+    let blocks = 0;
+    let reason: FinishReason = 'stop';
+    let measured: Usage | undefined;
+    // Text and reasoning come in blocks with a beginning and an end.
+    function* write(kind: 'text' | 'reasoning' | undefined, delta?: string): Generator<LanguageModelV2StreamPart> {
+        if (open !== kind) {
+            if (open) yield { type: `${open}-end`, id: String(blocks) };
+            if (kind) yield { type: `${kind}-start`, id: String(++blocks) };
+            open = kind;
+        }
+        if (kind && delta !== undefined) yield { type: `${kind}-delta`, id: String(blocks), delta };
+    }
+    try {
+        for await (const { choices, usage: told, id, model, created } of chunks) {
+            if (told) measured = told;
+            const [choice] = choices;
+            if (!choice) continue;
+            const { delta, finish_reason } = choice;
+            if (delta.role) yield { type: 'response-metadata', id, modelId: model, timestamp: new Date(created * 1000) };
+            if (delta.reasoning_content) yield* write('reasoning', delta.reasoning_content);
+            if (delta.content) yield* write('text', delta.content);
+            for (const { id: call, function: made } of delta.tool_calls ?? []) {
+                yield* write(undefined);
+                yield { type: 'tool-input-start', id: call, toolName: made.name };
+                yield { type: 'tool-input-delta', id: call, delta: made.arguments };
+                yield { type: 'tool-input-end', id: call };
+                yield { type: 'tool-call', toolCallId: call, toolName: made.name, input: made.arguments };
+            }
+            if (finish_reason) reason = finish_reason;
+        }
+    } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        throw error;
+    }
+    yield* write(undefined);
+    yield { type: 'finish', finishReason: finishReason(reason), usage: usage(measured) };
+    return undefined;
+}
+
+function finishReason(reason: FinishReason): LanguageModelV2FinishReason {
+    return reason === 'tool_calls' ? 'tool-calls' : reason;
+}
+
+function usage(told: Usage | undefined): LanguageModelV2Usage {
+    return {
+        inputTokens: told?.prompt_tokens,
+        outputTokens: told?.completion_tokens,
+        totalTokens: told?.total_tokens,
+        cachedInputTokens: told?.prompt_tokens_details.cached_tokens,
+    };
+}
+
+function requestOptions(signal: AbortSignal | undefined): RequestOptions {
+    return signal ? { signal } : {};
+}
+
+/** The SDK knows an abort by the signal's own reason. */
+async function withAbortReason<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    try {
+        return await work();
+    } catch (error) {
+        if (signal?.aborted) throw signal.reason;
+        throw error;
+    }
+}

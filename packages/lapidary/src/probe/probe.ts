@@ -1,0 +1,99 @@
+// What this device can do, told before anything is downloaded.
+import { isSoftware } from '../core/backend.js';
+import { throwIfCancelled } from '../error.js';
+import { runtimeFor, type Runtime } from '../runtime.js';
+import { copyBandwidth } from './bandwidth.js';
+import { judgeModels, type ProbedModel } from './family.js';
+
+export interface ProbeOptions {
+    /** WebGPU, or how to get it; `navigator.gpu` or, in Node, the package `webgpu` unless told. */
+    gpu?: GPU | (() => Promise<GPU | undefined>);
+    /** Measure how fast the GPU copies memory, which takes about a tenth of a second. True unless told. */
+    measure?: boolean;
+    signal?: AbortSignal;
+}
+
+export interface ProbedGpu {
+    /** In words. */
+    adapter: string;
+    vendor: string;
+    architecture: string;
+    /** A GPU in software, slower than the CPU itself. */
+    software: boolean;
+    features: string[];
+    limits: { maxBufferSize: number; maxStorageBufferBindingSize: number };
+    /** Bytes a second read and written, measured with a copy; undefined when it was not measured. */
+    bandwidth?: number;
+}
+
+export interface Probe {
+    webgpu: boolean;
+    /** Undefined without a usable GPU. */
+    gpu?: ProbedGpu;
+    /** Files of the page's own, where a model can be kept. */
+    opfs: boolean;
+    workers: boolean;
+    /** Bytes a model may take, an ESTIMATE: nobody tells how much memory a GPU has. */
+    estimatedMemory: number;
+    /** Bytes the browser lets this page store, where it tells. */
+    storage?: { quota: number; usage: number };
+    /** What `auto` would choose. */
+    backend: 'gpu' | 'cpu';
+    models: ProbedModel[];
+}
+
+export async function probe({ gpu: option, measure = true, signal }: ProbeOptions = {}): Promise<Probe> {
+    const runtime = await runtimeFor(option === undefined ? {} : { gpu: option });
+    throwIfCancelled(signal);
+    const webgpu = await runtime.findGpu(() => undefined);
+    const adapter = await webgpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
+    const gpu = adapter ? await probeAdapter(adapter, measure) : undefined;
+    throwIfCancelled(signal);
+    const storage = await storageEstimate();
+    const estimatedMemory = memoryEstimate(runtime);
+    const usable = gpu && !gpu.software ? gpu : undefined;
+    return {
+        webgpu: webgpu !== undefined,
+        ...(gpu ? { gpu } : {}),
+        opfs: typeof navigator === 'object' && typeof navigator.storage?.getDirectory === 'function',
+        workers: typeof Worker === 'function',
+        estimatedMemory,
+        ...(storage ? { storage } : {}),
+        backend: usable ? 'gpu' : 'cpu',
+        models: judgeModels({ memory: estimatedMemory, hasGpu: usable !== undefined, bandwidth: usable?.bandwidth, storage }),
+    };
+}
+
+async function probeAdapter(adapter: GPUAdapter, measure: boolean): Promise<ProbedGpu> {
+    const { vendor, architecture, device, description } = adapter.info;
+    const software = isSoftware(adapter);
+    const bandwidth = measure && !software ? await copyBandwidth(adapter).catch(() => undefined) : undefined;
+    const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
+    return {
+        adapter: [vendor, architecture, device, description].filter((word) => word !== '').join(' ') || 'unknown',
+        vendor,
+        architecture,
+        software,
+        features: [...adapter.features].sort(),
+        limits: { maxBufferSize, maxStorageBufferBindingSize },
+        ...(bandwidth === undefined ? {} : { bandwidth }),
+    };
+}
+
+/** Half of what the machine has: the rest is for the system, the browser and everything else that is open. */
+function memoryEstimate({ totalMemory }: Runtime): number {
+    const gibibyte = 2 ** 30;
+    const told = typeof navigator === 'object' ? (navigator as { deviceMemory?: unknown }).deviceMemory : undefined;
+    const machine = totalMemory?.() ?? (typeof told === 'number' ? told * gibibyte : 8 * gibibyte);
+    return machine / 2;
+}
+
+async function storageEstimate(): Promise<{ quota: number; usage: number } | undefined> {
+    if (typeof navigator !== 'object' || typeof navigator.storage?.estimate !== 'function') return undefined;
+    try {
+        const { quota = 0, usage = 0 } = await navigator.storage.estimate();
+        return { quota, usage };
+    } catch {
+        return undefined; // pages without a home of their own may not ask
+    }
+}
