@@ -54,7 +54,9 @@ function shellList(): Plugin {
                 if (item) hash.update(name).update(item.type === 'chunk' ? item.code : item.source);
             }
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
-            const shell = ['./', ...files.filter((name) => name !== 'index.html'), ...fromPublic];
+            // The engine for browsers that refuse it a worker: too large to be kept for so few.
+            const needed = files.filter((name) => name !== 'index.html' && !/^assets\/(engine|local)-/.test(name));
+            const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code
                 .replace(/(["'])__SHELL_FILES__\1/, JSON.stringify(JSON.stringify(shell)))
                 .replace('__SHELL_VERSION__', hash.digest('hex').slice(0, 12));
@@ -74,7 +76,8 @@ export default defineConfig({
     },
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     optimizeDeps: { exclude: ['lapidary'] },
-    worker: { format: 'es' },
+    // The engine's worker in one piece: it needs all of it at once.
+    worker: { format: 'es', rollupOptions: { output: { inlineDynamicImports: true } } },
     build: {
         target: 'es2022',
         modulePreload: { polyfill: false },

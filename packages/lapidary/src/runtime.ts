@@ -1,6 +1,6 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
-import { Engine, compile, type EngineOptions } from './engine.js';
+import type { Engine, EngineOptions } from './engine.js';
 import type { LoadOptions } from './options.js';
 import type { OpenLocal } from './sources/open.js';
 import type { Log } from './wasi.js';
@@ -29,8 +29,12 @@ async function thisRuntime(): Promise<Runtime> {
     return nodeRuntime;
 }
 
+// Engine comes late: a page that has a worker for it asks this module for small things only, and need not load it.
 const browserRuntime: Runtime = {
-    makeEngine: async (options) => await Engine.load(new URL('./lapidary.wasm', import.meta.url), options),
+    makeEngine: async (options) => {
+        const engine = await import('./engine.js');
+        return await engine.Engine.load(new URL('./lapidary.wasm', import.meta.url), options);
+    },
     findGpu: async () => (typeof navigator === 'object' ? (navigator.gpu as GPU | undefined) : undefined),
 };
 
@@ -42,7 +46,12 @@ export async function runtimeFor({ wasm, gpu }: Pick<LoadOptions, 'wasm' | 'gpu'
         ...runtime,
         ...(wasm === undefined
             ? {}
-            : { makeEngine: async (options) => await Engine.load(await (compiled ??= compile(wasm)), options) }),
+            : {
+                  makeEngine: async (options) => {
+                      const { Engine, compile } = await import('./engine.js');
+                      return await Engine.load(await (compiled ??= compile(wasm)), options);
+                  },
+              }),
         ...(gpu === undefined ? {} : { findGpu: async () => (typeof gpu === 'function' ? await gpu() : gpu) }),
     };
 }

@@ -56,7 +56,7 @@ export class EngineHost {
             if (this.loading !== loading) return;
             this.state.set({ phase: 'loading', wish, name, stage, progress: meter.measure(done, total) });
         };
-        show('open', 0, 0);
+        show(wish.choice.kind === 'builtin' ? 'download' : 'open', 0, 0);
         this.note('info', `loading ${name}`);
         try {
             // First the old one: two may not fit.

@@ -7,12 +7,13 @@ import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { formatBytes, formatCount, formatDuration } from './format.js';
 
-/** From 0 to 1. The weights are most of the way. */
+/** From 0 to 1. The way over the network is the longest. */
 export function loadedShare({ phase, stage, progress }: EngineState): number {
     if (phase === 'ready') return 1;
-    if (phase !== 'loading' || !progress || progress.total === 0) return 0;
-    const share = progress.done / progress.total;
-    return stage === 'download' ? share * 0.6 : stage === 'weights' ? 0.6 + share * 0.35 : 0;
+    if (phase !== 'loading') return 0;
+    const share = progress && progress.total > 0 ? progress.done / progress.total : 0;
+    if (stage === 'download') return share * 0.6;
+    return stage === 'weights' ? 0.6 + share * 0.4 : 0.6;
 }
 
 export function describeState(state: EngineState): string {

@@ -1,4 +1,4 @@
-import { listServedModels, OllamaStore, openHttp, PickedDirectory, type ListedModel, type Probe, type ServedModel } from 'lapidary';
+import { listServedModels, openHttp, type ListedModel, type Probe, type ServedModel } from 'lapidary';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { builtinBytes } from '../engine/builtin.js';
@@ -153,7 +153,8 @@ function FolderChoice({ probe }: { probe: Probe | undefined }) {
                     onClick={() =>
                         task.run(async () => {
                             const directory = await pick({ id: 'ollama', mode: 'read' });
-                            return { directory, models: await new OllamaStore(await PickedDirectory.find(directory)).list() };
+                            const { listFolder } = await import('../engine/folder.js');
+                            return { directory, models: await listFolder(directory) };
                         })
                     }
                 >

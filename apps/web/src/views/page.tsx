@@ -12,7 +12,7 @@ export function PageFrame(props: PageProps & { title: string; intro: string; chi
         document.title = `${props.title} · Lapidary`;
     }, [props.title]);
     return (
-        <div class="page">
+        <>
             <header class="bar only-phone">
                 <IconButton icon="menu" label="Open the menu" onClick={props.onMenu} />
             </header>
@@ -21,7 +21,7 @@ export function PageFrame(props: PageProps & { title: string; intro: string; chi
                 <p class="intro">{props.intro}</p>
                 {props.children}
             </div>
-        </div>
+        </>
     );
 }
 

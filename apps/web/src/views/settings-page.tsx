@@ -50,7 +50,7 @@ export function SettingsPage({ onMenu }: PageProps) {
             </section>
             <section class="card">
                 <h2>Sampling</h2>
-                <p class="faint">Leave a field empty to use what the model’s makers recommend.</p>
+                <p class="faint">Empty fields follow what the model’s makers recommend.</p>
                 <div class="row">
                     {sampling.map((field) => (
                         <NumberInput key={field.name} field={field} value={value} />
@@ -236,7 +236,7 @@ function NumberInput({ field, value }: { field: NumberField; value: Settings }) 
                 min={min}
                 max={max}
                 step={step}
-                placeholder="model’s own"
+                placeholder="automatic"
                 value={text}
                 onInput={({ currentTarget }) => {
                     setText(currentTarget.value);

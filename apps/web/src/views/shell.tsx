@@ -1,25 +1,28 @@
 // The frame around every page: conversations at the side, the page in the middle, files welcome anywhere.
+import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
-import { navigate, route } from '../router.js';
+import { navigate, route, type Page } from '../router.js';
 import { useObserved } from '../store/observable.js';
-import { BenchPage } from './bench-page.js';
 import { ChatPage } from './chat-page.js';
-import { DiagnosticsPage } from './diagnostics-page.js';
 import { DropTarget } from './drop-target.js';
-import { ModelsPage } from './models-page.js';
 import { Notices, notify } from './notices.js';
-import { SettingsPage } from './settings-page.js';
+import type { PageProps } from './page.js';
 import { Sidebar } from './sidebar.js';
 
-const pageViews = { models: ModelsPage, bench: BenchPage, diagnostics: DiagnosticsPage, settings: SettingsPage };
+// The chat must be there at once; the other pages may come when they are wanted.
+const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
+    models: async () => (await import('./models-page.js')).ModelsPage,
+    bench: async () => (await import('./bench-page.js')).BenchPage,
+    diagnostics: async () => (await import('./diagnostics-page.js')).DiagnosticsPage,
+    settings: async () => (await import('./settings-page.js')).SettingsPage,
+};
 
 export function Shell() {
     const app = useApp();
     const where = useObserved(route);
     const [menuOpen, setMenuOpen] = useState(false);
     const main = useRef<HTMLElement>(null);
-    const arrived = useRef(false);
     const conversation = where.page === 'chat' ? where.conversation : undefined;
 
     useEffect(() => {
@@ -31,14 +34,8 @@ export function Shell() {
         });
     }, [where.page, conversation]);
 
-    // Who changes the page by keyboard goes on reading there. The chat takes care of itself.
-    useEffect(() => {
-        setMenuOpen(false);
-        if (arrived.current && where.page !== 'chat') main.current?.querySelector('h1')?.focus();
-        arrived.current = true;
-    }, [where.page]);
+    useEffect(() => setMenuOpen(false), [where.page, conversation]);
 
-    const PageView = where.page === 'chat' ? undefined : pageViews[where.page];
     return (
         <div class={`shell${menuOpen ? ' menu-open' : ''}`}>
             <button type="button" class="skip button" onClick={() => main.current?.focus()}>
@@ -47,14 +44,32 @@ export function Shell() {
             <Sidebar open={menuOpen} onClose={() => setMenuOpen(false)} />
             {menuOpen && <div class="curtain" onClick={() => setMenuOpen(false)} />}
             <main ref={main} tabIndex={-1}>
-                {PageView ? (
-                    <PageView onMenu={() => setMenuOpen(true)} />
-                ) : (
+                {where.page === 'chat' ? (
                     <ChatPage onMenu={() => setMenuOpen(true)} />
+                ) : (
+                    <OtherPage key={where.page} page={where.page} onMenu={() => setMenuOpen(true)} />
                 )}
             </main>
             <DropTarget />
             <Notices />
+        </div>
+    );
+}
+
+function OtherPage({ page, onMenu }: { page: Page } & PageProps) {
+    const frame = useRef<HTMLDivElement>(null);
+    const [View, setView] = useState<ComponentType<PageProps>>();
+    useEffect(() => {
+        pageViews[page]().then(
+            (view) => setView(() => view),
+            () => notify('This page could not be loaded. Is there a network?'),
+        );
+    }, []);
+    // Who changes the page by keyboard goes on reading there.
+    useEffect(() => frame.current?.querySelector('h1')?.focus(), [View]);
+    return (
+        <div class="page" ref={frame}>
+            {View && <View onMenu={onMenu} />}
         </div>
     );
 }

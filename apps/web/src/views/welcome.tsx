@@ -5,7 +5,7 @@ import { settings } from '../store/settings.js';
 import { Gem } from './gem.js';
 import { loadedShare } from './model-chip.js';
 
-const stories = ['A story about a brave little fox', 'A dragon who is afraid of fire', 'Hello! Who are you?'];
+const stories = ['A story about a brave little fox', 'A dragon who is afraid of fire', 'Who are you?'];
 const questions = ['Explain how tides work, briefly', 'Write a haiku about cut gems', 'Plan a weekend in the mountains'];
 
 export function Welcome({ onPick }: { onPick: (text: string) => void }) {
