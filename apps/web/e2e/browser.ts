@@ -6,6 +6,9 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 export const chromiumPath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 export const chromiumIsThere = existsSync(chromiumPath);
 
+// The machine may be busy, and a GPU in software makes a pipeline in seconds.
+const patienceMs = 180_000;
+
 const softwareGpu = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
 export async function launch({ gpu = true } = {}): Promise<Browser> {
@@ -19,7 +22,7 @@ export class Visitor {
     readonly complaints: string[] = [];
 
     constructor(readonly page: Page) {
-        page.setDefaultTimeout(60_000);
+        page.setDefaultTimeout(patienceMs);
         page.on('pageerror', (error) => this.complaints.push(String(error)));
         page.on('console', (message) => {
             if (/Content Security Policy/i.test(message.text())) this.complaints.push(message.text());

@@ -50,7 +50,7 @@ test('the built-in model loads by itself and answers to the end', { skip }, asyn
 
 test('the same on the GPU', { skip }, async () => {
     await visiting(async (context) => {
-        await prepareSettings(context, { maxTokens: 4, temperature: 0 });
+        await prepareSettings(context, { maxTokens: 2, temperature: 0 });
         const visitor = await Visitor.arrive(context, `${site.url}/?backend=gpu`);
         await visitor.say('Hi');
         assert.ok((await visitor.answer()).length > 0);
@@ -69,7 +69,7 @@ test('an answer can be stopped, asked for again, and its question edited; nothin
         await page.getByRole('button', { name: 'Stop', exact: true }).click();
         const first = await person.answer();
         assert.match(first, /Stopped\./);
-        assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 1);
+        await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
 
         await page.evaluate(() => {
             const stored = JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as object;
@@ -239,7 +239,7 @@ test('what a hostile model writes is harmless text', { skip }, async () => {
     await visiting(async (context) => {
         const endpoint = { kind: 'openai', url: site.url, key: '', model: 'evil' };
         await prepareSettings(context, { useEndpoint: true, endpoint });
-        site.remoteAnswer = [
+        const evil = [
             '<script>window.hacked = 1</script>\n\n<img src=x onerror="window.hacked = 2">\n\n',
             '[a link](javascript:window.hacked=3) and [another](https://example.com "t")\n\n',
             '![pixel](http://127.0.0.1:1/pixel.png)\n\n<iframe src="https://example.com"></iframe>\n\n',
@@ -247,6 +247,7 @@ test('what a hostile model writes is harmless text', { skip }, async () => {
             '<svg onload="window.hacked=5"><form action="https://example.com"><input name=q></form></svg>\n\n',
             '```html"onmouseover="window.hacked=6\n<b>code</b>\n```\n\n| a | b |\n|---|---|\n| **bold** | `x` |\n',
         ];
+        site.remoteAnswers = [evil.map((content) => ({ content }))];
         const visitor = await Visitor.arrive(context, site.url);
         const requests: string[] = [];
         visitor.page.on('request', (request) => requests.push(request.url()));
@@ -261,7 +262,36 @@ test('what a hostile model writes is harmless text', { skip }, async () => {
         assert.match((await link.first().getAttribute('rel')) ?? '', /noopener/);
         assert.equal(await body.locator('strong').innerText(), 'bold');
         assert.equal(await body.locator('.code pre').innerText(), '<b>code</b>');
+        await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+        await body.getByRole('button', { name: 'Copy code' }).click();
+        assert.equal(await visitor.page.evaluate(() => navigator.clipboard.readText()), '<b>code</b>');
         assert.ok(requests.every((url) => url.startsWith(site.url)), requests.join('\n'));
+        visitor.checkHarmless();
+    });
+});
+
+test('thoughts are folded, tool calls are shown and their results sent back', { skip }, async () => {
+    await visiting(async (context) => {
+        const endpoint = { kind: 'openai', url: site.url, key: '', model: 'm' };
+        await prepareSettings(context, { useEndpoint: true, endpoint });
+        const call = { index: 0, id: 'call_1', function: { name: 'weather', arguments: '{"city":"Bern"}' } };
+        site.remoteAnswers = [
+            [{ reasoning_content: 'I should look outside.' }, { content: 'Let me see.' }, { tool_calls: [call] }],
+            [{ content: 'It rains in Bern.' }],
+        ];
+        const visitor = await Visitor.arrive(context, site.url);
+        const { page } = visitor;
+        await visitor.say('How is the weather?');
+        await visitor.answer();
+        const thoughts = page.getByText('I should look outside.');
+        assert.equal(await thoughts.isVisible(), false);
+        await page.getByText('Thoughts').click();
+        await thoughts.waitFor();
+        assert.match(await page.locator('.tool-call pre').innerText(), /"city": "Bern"/);
+        await page.getByRole('textbox', { name: 'Result of weather' }).fill('rain');
+        await page.getByRole('button', { name: 'Send the result' }).click();
+        assert.match(await visitor.answer(1), /It rains in Bern/);
+        assert.equal(await page.locator('.message.tool').innerText().then((text) => text.includes('rain')), true);
         visitor.checkHarmless();
     });
 });

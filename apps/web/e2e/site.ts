@@ -31,8 +31,8 @@ const policy = [
 ].join('; ');
 
 export class Site {
-    /** What the remote model says next. */
-    remoteAnswer: string[] = [];
+    /** What the remote model says next: the deltas of OpenAI's chunks. */
+    remoteAnswers: object[][] = [];
     /** Paths asked for, in order. */
     readonly asked: string[] = [];
 
@@ -78,8 +78,8 @@ export class Site {
 
     private answer(response: ServerResponse): void {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
-        for (const content of this.remoteAnswer) {
-            response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+        for (const delta of this.remoteAnswers.shift() ?? []) {
+            response.write(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`);
         }
         response.write(`data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 9 } })}\n\n`);
         response.end('data: [DONE]\n\n');

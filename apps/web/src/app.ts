@@ -22,7 +22,11 @@ export class App {
             backend: () => this.backend(),
             settings: () => settings.value,
             onProblem: (text) => notify(text),
-            onCreated: (id) => navigate({ page: 'chat', conversation: id }, true),
+            onCreated: (id) => {
+                navigate({ page: 'chat', conversation: id }, true);
+                // From now on there is something to lose.
+                void navigator.storage?.persist?.();
+            },
         });
     }
 

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { App, AppProvider } from './app.js';
 import { startRouter } from './router.js';
 import { startSettings } from './store/settings.js';
+import { notify } from './views/notices.js';
 import { Shell } from './views/shell.js';
 import './styles/base.css';
 import './styles/shell.css';
@@ -21,6 +22,13 @@ if (root) {
         root,
     );
 }
-if (import.meta.env.PROD && 'serviceWorker' in navigator) {
-    navigator.serviceWorker.register('./sw.js').catch(() => undefined); // without it the app just needs a network
+if (import.meta.env.PROD && 'serviceWorker' in navigator) startServiceWorker(navigator.serviceWorker);
+
+function startServiceWorker(workers: ServiceWorkerContainer): void {
+    const updating = workers.controller !== null;
+    workers.addEventListener('controllerchange', () => {
+        // The first one takes over what it has just stored; a later one brings a newer app.
+        if (updating) notify('A newer version of Lapidary is here.', { label: 'Reload', run: () => location.reload() });
+    });
+    workers.register('./sw.js').catch(() => undefined); // without it the app just needs a network
 }

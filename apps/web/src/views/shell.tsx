@@ -62,7 +62,7 @@ function OtherPage({ page, onMenu }: { page: Page } & PageProps) {
     useEffect(() => {
         pageViews[page]().then(
             (view) => setView(() => view),
-            () => notify('This page could not be loaded. Is there a network?'),
+            () => notify('This page could not be loaded.', { label: 'Reload', run: () => location.reload() }),
         );
     }, []);
     // Who changes the page by keyboard goes on reading there.
