@@ -38,6 +38,7 @@ export { listServedModels, openServedModel } from './ollama/server.js';
 export type { ServedModel } from './ollama/server.js';
 export { OllamaStore } from './ollama/store.js';
 export type { ListedModel, ResolvedModel } from './ollama/store.js';
+export { verifyLayer } from './ollama/verify.js';
 export type { Log, LogLevel } from './wasi.js';
 export { Lapidary, LoadedEngine } from './lapidary.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';

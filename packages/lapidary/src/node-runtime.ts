@@ -1,4 +1,4 @@
-// The runtime of Node, Deno and Bun. Loaded by name only there (runtime.ts).
+// The runtime of Node, Deno and Bun. Loaded by name only there (surroundings.ts).
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { loadEngine } from './engine-file.js';

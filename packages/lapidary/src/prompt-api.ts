@@ -91,6 +91,15 @@ export class LanguageModelFactory {
         }
     }
 
+    /** Ours: gives the model back if it was loaded here; the next session loads it again. */
+    async dispose(): Promise<void> {
+        if (this.source instanceof LoadedEngine) return;
+        const { engine } = this;
+        this.engine = undefined;
+        this.loaded = false;
+        await (await engine?.catch(() => undefined))?.dispose();
+    }
+
     private async load(): Promise<LoadedEngine> {
         const tell = (loaded: number) => {
             for (const monitor of this.monitors) monitor.dispatchEvent(new DownloadProgressEvent(loaded));

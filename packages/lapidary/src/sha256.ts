@@ -1,5 +1,4 @@
 // SHA-256 of something larger than memory.
-import { createSHA256 } from 'hash-wasm';
 import { throwIfCancelled } from './error.js';
 import type { WorkOptions } from './model.js';
 import type { ByteSource } from './sources/source.js';
@@ -9,6 +8,8 @@ const pieceBytes = 4 * 1024 * 1024;
 /** The digest in lowercase hexadecimal. */
 export async function sha256(source: ByteSource, options: WorkOptions = {}): Promise<string> {
     const { onProgress, signal } = options;
+    // When it is needed: without a bundler a browser cannot find a package by its name, and few need this at all.
+    const { createSHA256 } = await import('hash-wasm');
     const hash = await createSHA256();
     for (let offset = 0; offset < source.size; offset += pieceBytes) {
         throwIfCancelled(signal);

@@ -1,6 +1,6 @@
 // lapidary inspect: what is in a model file, from its header alone.
 import type { Command } from 'commander';
-import { LapidaryError, sha256, type ByteSource } from 'lapidary';
+import { LapidaryError, sha256, verifyLayer, type ByteSource } from 'lapidary';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel, type OpenModel } from '../model-argument.js';
@@ -37,7 +37,7 @@ async function verify(open: OpenModel, signal: AbortSignal): Promise<Record<stri
     if (open.ollama) {
         const { store, model } = open.ollama;
         for (const layer of model.all) {
-            await showing(layer.digest.slice(0, 19), (onProgress) => store.verify(layer, { onProgress, signal }));
+            await showing(layer.digest.slice(0, 19), (onProgress) => verifyLayer(store, layer, { onProgress, signal }));
             digests[layer.digest.replace('sha256:', '')] = `good (${layer.mediaType.split('.').pop() ?? ''})`;
         }
         return digests;

@@ -2,8 +2,8 @@
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
 import type { LoadOptions, ModelSource } from '../options.js';
 import { Fields, defined } from '../request/fields.js';
-import { isNode, runtimeFor } from '../runtime.js';
 import { prepareSource, type PreparedSource } from '../sources/prepared.js';
+import { isNode } from '../surroundings.js';
 import type { Log } from '../wasi.js';
 import type { Core } from './core.js';
 import type { CoreOptions } from './local.js';
@@ -19,9 +19,8 @@ export async function startCore(source: ModelSource, options: LoadOptions): Prom
     const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
     if (worker) return await startRemote(worker, prepared, core, options, log);
     // Not at the top: with a worker, the page itself never needs the engine's part of the library.
-    const { LocalCore } = await import('./local.js');
-    const { onProgress, signal } = options;
-    return await LocalCore.start(prepared, core, { runtime: await runtimeFor(options), log, onProgress, signal });
+    const { startLocal } = await import('./in-process.js');
+    return await startLocal(prepared, core, options, log);
 }
 
 function checkOptions(options: LoadOptions): CoreOptions {

@@ -8,6 +8,7 @@ import { isPlainName } from './directory.js';
 import { parseModelName } from './name.js';
 import { NodeDirectory, findStores, storeCandidates } from './node.js';
 import { OllamaStore } from './store.js';
+import { verifyLayer } from './verify.js';
 
 interface LayerJson {
     mediaType: string;
@@ -77,7 +78,7 @@ test('a model is found with everything that belongs to it', async (t) => {
     const [source] = await made.store.openLayers(model.models);
     assert.equal(Buffer.from((await source?.read(0, 12)) ?? []).toString(), 'GGUF weights');
     await source?.close();
-    for (const layer of model.all) await made.store.verify(layer);
+    for (const layer of model.all) await verifyLayer(made.store, layer);
 });
 
 test('a model that is not there is no error, just not there', async (t) => {
@@ -136,13 +137,13 @@ test('verifying finds a single wrong byte', async (t) => {
     const contents = 'x'.repeat(10_000_000); // more than two pieces of reading
     const layer = await made.layer('model', contents);
     const steps: number[] = [];
-    await made.store.verify(layer, { onProgress: ({ done }) => steps.push(done) });
+    await verifyLayer(made.store, layer, { onProgress: ({ done }) => steps.push(done) });
     assert.equal(steps.at(-1), 10_000_000);
     const handle = await fs.open(made.blob(layer.digest), 'r+');
     await handle.write('y', 9_999_999);
     await handle.close();
-    await assert.rejects(made.store.verify(layer), { code: 'bad_file', message: /damaged/ });
-    await assert.rejects(made.store.verify(layer, { signal: AbortSignal.abort() }), { code: 'cancelled' });
+    await assert.rejects(verifyLayer(made.store, layer), { code: 'bad_file', message: /damaged/ });
+    await assert.rejects(verifyLayer(made.store, layer, { signal: AbortSignal.abort() }), { code: 'cancelled' });
 });
 
 const digest = `sha256:${'a'.repeat(64)}`;

@@ -2,10 +2,8 @@
 // We only ever read.
 import { LapidaryError } from '../error.js';
 import { parseObject, type JsonObject } from '../json.js';
-import { sha256 } from '../sha256.js';
 import { openAll } from '../sources/shards.js';
 import type { ByteSource } from '../sources/source.js';
-import type { WorkOptions } from '../model.js';
 import type { Directory } from './directory.js';
 import {
     blobName,
@@ -43,7 +41,7 @@ export interface ResolvedModel {
     models: Layer[];
     projectors: Layer[];
     adapters: Layer[];
-    /** Every layer with the config: what `verify` goes through. */
+    /** Every layer with the config: what a verification goes through. */
     all: Layer[];
     /** Default options that came with the model, such as `temperature`. */
     params: JsonObject;
@@ -97,21 +95,6 @@ export class OllamaStore {
     /** The bytes of layers, after their sizes were checked. */
     async openLayers(layers: readonly Layer[]): Promise<ByteSource[]> {
         return await openAll(layers, (layer) => this.openBlob(layer));
-    }
-
-    /** Reads every byte of the layer and compares its SHA-256 with its name. */
-    async verify(layer: Layer, options: WorkOptions = {}): Promise<void> {
-        const source = await this.openBlob(layer);
-        try {
-            const actual = `sha256:${await sha256(source, options)}`;
-            if (actual === layer.digest) return;
-            throw new LapidaryError(
-                'bad_file',
-                `the blob ${blobName(layer)} is damaged: its contents have the digest ${actual}; pull the model again`,
-            );
-        } finally {
-            await source.close();
-        }
     }
 
     private async names(): Promise<ModelName[]> {

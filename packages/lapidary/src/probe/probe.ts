@@ -1,7 +1,7 @@
 // What this device can do, told before anything is downloaded.
 import { isSoftware } from '../core/backend.js';
 import { throwIfCancelled } from '../error.js';
-import { runtimeFor, type Runtime } from '../runtime.js';
+import { gpuFinder, nodeRuntime } from '../surroundings.js';
 import { copyBandwidth } from './bandwidth.js';
 import { judgeModels, type ProbedModel } from './family.js';
 
@@ -43,14 +43,14 @@ export interface Probe {
 }
 
 export async function probe({ gpu: option, measure = true, signal }: ProbeOptions = {}): Promise<Probe> {
-    const runtime = await runtimeFor(option === undefined ? {} : { gpu: option });
+    const findGpu = await gpuFinder(option);
     throwIfCancelled(signal);
-    const webgpu = await runtime.findGpu(() => undefined);
+    const webgpu = await findGpu(() => undefined);
     const adapter = await webgpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
     const gpu = adapter ? await probeAdapter(adapter, measure) : undefined;
     throwIfCancelled(signal);
     const storage = await storageEstimate();
-    const estimatedMemory = memoryEstimate(runtime);
+    const estimatedMemory = memoryEstimate((await nodeRuntime())?.totalMemory?.());
     const usable = gpu && !gpu.software ? gpu : undefined;
     return {
         webgpu: webgpu !== undefined,
@@ -81,10 +81,10 @@ async function probeAdapter(adapter: GPUAdapter, measure: boolean): Promise<Prob
 }
 
 /** Half of what the machine has: the rest is for the system, the browser and everything else that is open. */
-function memoryEstimate({ totalMemory }: Runtime): number {
+function memoryEstimate(totalMemory: number | undefined): number {
     const gibibyte = 2 ** 30;
     const told = typeof navigator === 'object' ? (navigator as { deviceMemory?: unknown }).deviceMemory : undefined;
-    const machine = totalMemory?.() ?? (typeof told === 'number' ? told * gibibyte : 8 * gibibyte);
+    const machine = totalMemory ?? (typeof told === 'number' ? told * gibibyte : 8 * gibibyte);
     return machine / 2;
 }
 

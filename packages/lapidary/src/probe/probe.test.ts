@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Lapidary } from '../lapidary.js';
+import { judgeModels } from './family.js';
+
+test('a machine without a GPU is told so, and no large model fits', async () => {
+    const probe = await Lapidary.probe({ gpu: async () => undefined });
+    assert.equal(probe.webgpu, false);
+    assert.equal(probe.backend, 'cpu');
+    assert.equal(probe.gpu, undefined);
+    assert.ok(probe.estimatedMemory > 1e8);
+    assert.ok(probe.models.length >= 5);
+    assert.ok(probe.models.every(({ fits, why }) => !fits && why === 'it needs a GPU'));
+});
+
+/** A GPU that copies 100 GB a second, or says to be software. */
+function fakeGpu(software: boolean): GPU {
+    let copies = 0;
+    const device = {
+        createBuffer: () => ({}),
+        createCommandEncoder: () => ({ copyBufferToBuffer: () => void copies++, finish: () => ({}) }),
+        queue: {
+            submit: () => undefined,
+            onSubmittedWorkDone: async () => {
+                const took = (copies * 128 * 1024 * 1024) / 1e8;
+                copies = 0;
+                await new Promise((resolve) => setTimeout(resolve, took));
+            },
+        },
+        destroy: () => undefined,
+    };
+    const adapter = {
+        info: { vendor: 'acme', architecture: 'one', device: '', description: '', isFallbackAdapter: software },
+        limits: { maxBufferSize: 2 ** 31, maxStorageBufferBindingSize: 2 ** 30 },
+        features: new Set(['shader-f16']),
+        requestDevice: async () => device,
+    };
+    return { requestAdapter: async () => adapter } as unknown as GPU;
+}
+
+test('a GPU is described and its bandwidth measured', async () => {
+    const probe = await Lapidary.probe({ gpu: fakeGpu(false) });
+    assert.equal(probe.backend, 'gpu');
+    assert.equal(probe.gpu?.adapter, 'acme one');
+    assert.deepEqual(probe.gpu?.features, ['shader-f16']);
+    const { bandwidth = 0 } = probe.gpu ?? {};
+    assert.ok(bandwidth > 30e9 && bandwidth < 120e9, String(bandwidth));
+    assert.ok(probe.models.every(({ estimatedTokensPerSecond = 0 }) => estimatedTokensPerSecond > 0));
+});
+
+test('software that pretends to be a GPU is not used', async () => {
+    const probe = await Lapidary.probe({ gpu: fakeGpu(true) });
+    assert.equal(probe.backend, 'cpu');
+    assert.equal(probe.gpu?.software, true);
+    assert.equal(probe.gpu?.bandwidth, undefined);
+});
+
+test('what fits depends on the memory, and the guess at speed on the bandwidth', () => {
+    const judge = (memory: number, bandwidth?: number, quota = 1e12) =>
+        judgeModels({ memory, hasGpu: true, bandwidth, storage: { quota, usage: 0 } });
+    assert.deepEqual(judge(6e9).filter(({ fits }) => fits).map(({ variant }) => variant), ['E2B', 'E4B']);
+    assert.ok(judge(60e9).every(({ fits }) => fits));
+    assert.match(judge(60e9, 1e11, 1e9)[0]?.why ?? '', /no room to keep its file/);
+    assert.equal(judge(6e9)[0]?.estimatedTokensPerSecond, undefined);
+    const [slow, fast] = [judge(6e9, 1e11)[0], judge(6e9, 1e12)[0]];
+    assert.ok((fast?.estimatedTokensPerSecond ?? 0) > 4 * (slow?.estimatedTokensPerSecond ?? Infinity));
+});
