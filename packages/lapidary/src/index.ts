@@ -1,5 +1,20 @@
 // The one public door of the library. Everything behind it also runs in a browser; files on a disk are behind
 // `lapidary/node`.
+export { ModelCache } from './cache/cache.js';
+export type { CacheOpenOptions, CacheParts, CacheUsage } from './cache/cache.js';
+export type { CachedFile } from './cache/entries.js';
+export { BusyError, StorageFullError } from './cache/fs.js';
+export type { CacheStorageFs, FileEntry, ReadableFile, StorageRoom, WritableFile } from './cache/fs.js';
+export { defaultCache, openCached, openCachedPieces } from './cache/open-cached.js';
+export type { OpenCachedOptions } from './cache/open-cached.js';
+export { OpfsFs } from './cache/opfs.js';
+export type { CacheProgress, CacheStateName } from './cache/progress.js';
+export { NotEnoughRoomError, formatBytes, requestPersistence } from './cache/quota.js';
+export type { Shortage } from './cache/quota.js';
+export type { RemoteSource } from './cache/remote.js';
+export { LocalLocks } from './cache/share.js';
+export type { LockOptions, Locks } from './cache/share.js';
+export type { Verdict } from './cache/verify.js';
 export { Engine } from './engine.js';
 export type { CallOptions, CallResult, EngineExports, EngineOptions } from './engine.js';
 export { LapidaryError, cancelledError, isErrorCode, messageOf, throwIfCancelled } from './error.js';

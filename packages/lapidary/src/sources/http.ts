@@ -16,7 +16,7 @@ export interface HttpOptions {
 }
 
 /** A failure that may pass: worth another attempt, unlike a 404 or a file that changed. */
-class Passing extends Error {}
+export class Passing extends Error {}
 
 interface ContentRange {
     first: number;
@@ -87,17 +87,46 @@ export class HttpSource implements ByteSource {
         const target: Target = { bytes: new Uint8Array(length), filled: 0 };
         if (length === 0) return target.bytes;
         await this.persist(signal, async (attempt) => {
-            const first = offset + target.filled;
-            const last = offset + length - 1;
-            const response = await this.request(first, last, attempt);
-            const range = this.checkStatus(response);
-            this.checkSameVersion(response, range);
-            // A server may send less than was asked for, but it must start where we asked and not go beyond.
-            if (range.first !== first || range.last > last) throw this.wrongRange(response, first, last);
-            await this.receive(response, target, range.last - range.first + 1, attempt);
+            const { response, promised } = await this.ask(offset + target.filled, offset + length - 1, attempt);
+            await this.receive(response, target, promised, attempt);
             return target.filled === length;
         });
         return target.bytes;
+    }
+
+    /** Without its query, which often carries a signature. */
+    get address(): string {
+        return this.shown;
+    }
+
+    get etag(): string | null {
+        return this.version.etag;
+    }
+
+    get modified(): string | null {
+        return this.version.modified;
+    }
+
+    /**
+     * The same bytes as `read` on one connection, handed over as they arrive, for those who put them away and can go
+     * on from there. It may end early, and nothing is tried again: a failure that may pass is thrown as Passing.
+     */
+    async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+        checkRange(this, offset, length);
+        if (length === 0) return;
+        const stops = signal ? [signal, this.closing.signal] : [this.closing.signal];
+        stops.forEach(throwIfCancelled);
+        const attempt = new Attempt(this.timeoutMs, stops);
+        try {
+            const { response, promised } = await this.ask(offset, offset + length - 1, attempt);
+            yield* this.body(response, promised, attempt);
+        } catch (error) {
+            stops.forEach(throwIfCancelled);
+            if (error instanceof LapidaryError || error instanceof Passing) throw error;
+            throw new Passing(attempt.timedOut ? this.silence() : describe(error), { cause: error });
+        } finally {
+            attempt.end();
+        }
     }
 
     /** Reads under way are stopped. */
@@ -121,12 +150,22 @@ export class HttpSource implements ByteSource {
             } catch (error) {
                 stops.forEach(throwIfCancelled);
                 if (error instanceof LapidaryError) throw error;
-                reason = attempt.timedOut ? `nothing arrived for ${this.timeoutMs / 1000} s` : describe(error);
+                reason = attempt.timedOut ? this.silence() : describe(error);
             } finally {
                 attempt.end();
             }
         }
         throw new LapidaryError('io', `${this.shown} could not be read: ${reason} (tried ${this.retries + 1} times)`);
+    }
+
+    /** An answer that is known to be about our file and the bytes from `first` on: `promised` many of them. */
+    private async ask(first: number, last: number, attempt: Attempt): Promise<{ response: Response; promised: number }> {
+        const response = await this.request(first, last, attempt);
+        const range = this.checkStatus(response);
+        this.checkSameVersion(response, range);
+        // A server may send less than was asked for, but it must start where we asked and not go beyond.
+        if (range.first !== first || range.last > last) throw this.wrongRange(response, first, last);
+        return { response, promised: range.last - range.first + 1 };
     }
 
     private async request(first: number, last: number, attempt: Attempt): Promise<Response> {
@@ -189,26 +228,38 @@ export class HttpSource implements ByteSource {
         return new LapidaryError('io', `the server of ${this.shown} was asked for bytes ${first}-${last} and sent ${got}`);
     }
 
+    private silence(): string {
+        return `nothing arrived for ${this.timeoutMs / 1000} s`;
+    }
+
     /** Appends the body, which must be `promised` bytes long, to the target. */
     private async receive(response: Response, target: Target, promised: number, attempt: Attempt): Promise<void> {
-        const end = target.filled + promised;
+        for await (const piece of this.body(response, promised, attempt)) {
+            target.bytes.set(piece, target.filled);
+            target.filled += piece.length;
+        }
+    }
+
+    /** The body piece by piece; it must be `promised` bytes long. */
+    private async *body(response: Response, promised: number, attempt: Attempt): AsyncGenerator<Uint8Array> {
         const reader = response.body?.getReader();
+        let left = promised;
         try {
             while (reader) {
                 const { done, value } = await reader.read();
                 if (done) break;
                 attempt.heard();
-                if (target.filled + value.length > end) {
+                left -= value.length;
+                if (left < 0) {
                     throw new LapidaryError('io', `the server of ${this.shown} sends more bytes than it announced`);
                 }
-                target.bytes.set(value, target.filled);
-                target.filled += value.length;
+                yield value;
             }
         } finally {
             // Not awaited: a connection that hangs may also hang in its farewell.
             reader?.cancel().catch(() => undefined);
         }
-        if (target.filled < end) throw new Passing('the connection ended before everything had arrived');
+        if (left > 0) throw new Passing('the connection ended before everything had arrived');
     }
 }
 
@@ -270,7 +321,8 @@ export function parseHttpUrl(address: string | URL): URL {
     return url;
 }
 
-function lastSegment(url: URL): string {
+/** For people. */
+export function lastSegment(url: URL): string {
     const segment = url.pathname.split('/').pop() ?? '';
     try {
         return decodeURIComponent(segment) || url.host;

@@ -1,0 +1,213 @@
+// Everything between "not there" and "complete": room, what is left of earlier attempts, the download, the proof.
+import { LapidaryError } from '../error.js';
+import type { CacheOpenOptions } from './cache.js';
+import { makeChecksum } from './checksum.js';
+import { Download } from './download.js';
+import {
+    dataFile,
+    isComplete,
+    journalFile,
+    makeKey,
+    partFile,
+    removeEntry,
+    type CachedFile,
+    type Entry,
+} from './entries.js';
+import { BusyError, StorageFullError, type CacheStorageFs, type WritableFile } from './fs.js';
+import { JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
+import type { ProgressMeter } from './progress.js';
+import { NotEnoughRoomError } from './quota.js';
+import type { RemoteSource, Wanted } from './remote.js';
+
+export interface BringParts {
+    fs: CacheStorageFs;
+    chunkBytes: number;
+    want: Wanted;
+    /** What the cache has of this file, in any version and state. */
+    entries: readonly Entry[];
+    options: CacheOpenOptions;
+    meter: ProgressMeter;
+    list: () => Promise<CachedFile[]>;
+}
+
+/** The caller holds the file's lock. */
+export async function bring(parts: BringParts): Promise<void> {
+    const { want, options } = parts;
+    const { signal, http } = options;
+    const remote = await want.open({ ...http, ...(signal ? { signal } : {}) });
+    try {
+        await new Bringing(parts, remote).run();
+    } finally {
+        await want.release(remote);
+    }
+}
+
+/** The bytes came, but they are not those that were promised. */
+class WrongDigest extends Error {
+    constructor(
+        readonly actual: string,
+        /** Some of them came at another time: perhaps of another version. */
+        readonly resumed: boolean,
+    ) {
+        super('wrong digest');
+    }
+}
+
+class Bringing {
+    constructor(
+        private readonly parts: BringParts,
+        private readonly remote: RemoteSource,
+    ) {}
+
+    async run(): Promise<void> {
+        const { fs } = this.parts;
+        const header = this.header();
+        const key = await this.chooseKey(header);
+        await this.clearOthers(key, false);
+        for (;;) {
+            try {
+                await this.complete(key, header);
+                break;
+            } catch (error) {
+                if (!(error instanceof WrongDigest)) throw error;
+                await removeEntry(fs, key);
+                if (!error.resumed) throw this.wrongBytes(error.actual);
+            }
+        }
+        await this.clearOthers(key, true);
+    }
+
+    private header(): Header {
+        const { want, chunkBytes } = this.parts;
+        const { address, size, etag, modified } = this.remote;
+        const { id, name, sha256 = null } = want;
+        return { id, name, url: address, size, etag, modified, sha256, chunkBytes, created: Date.now() };
+    }
+
+    /** The same bytes may have come under another name before. */
+    private async chooseKey(header: Header): Promise<string> {
+        const key = await makeKey(header);
+        const version = key.slice(key.lastIndexOf('.') + 1);
+        return this.parts.entries.find((entry) => entry.version === version)?.key ?? key;
+    }
+
+    /** Other versions: unfinished ones never will be finished, and finished ones are replaced once the new one is. */
+    private async clearOthers(key: string, alsoComplete: boolean): Promise<void> {
+        const { fs, entries } = this.parts;
+        for (const entry of entries) {
+            if (entry.key === key) continue;
+            const complete = isComplete(entry, await readJournal(fs, journalFile(entry.key)));
+            if (complete && !alsoComplete) continue;
+            await removeEntry(fs, entry.key).catch(ignoreBusy);
+        }
+    }
+
+    private async complete(key: string, header: Header): Promise<void> {
+        const { fs, meter, options, want } = this.parts;
+        const { state, adopt } = await this.prepare(key, header);
+        const journal = await JournalWriter.open(fs, journalFile(key), state ?? header);
+        try {
+            if (journal.state.done !== undefined) await journal.addAgain();
+            // A finished file that needs work is not called finished meanwhile.
+            await backToPart(fs, key);
+            const file = await fs.openWrite(partFile(key));
+            try {
+                const download = await Download.begin({
+                    fs,
+                    remote: this.remote,
+                    journal,
+                    file,
+                    checksum: await makeChecksum(),
+                    meter,
+                    signal: options.signal,
+                    retry: { retries: options.retries ?? 8, retryDelayMs: options.retryDelayMs ?? 500 },
+                });
+                const adopted = adopt ? await download.adopt(want.sha256 ?? '') : undefined;
+                await journal.addDone(adopted ?? (await this.fetch(download, file, key)));
+            } finally {
+                await file.close();
+            }
+        } finally {
+            await journal.close();
+        }
+        await fs.move(partFile(key), dataFile(key));
+    }
+
+    /** The digest of the complete file, which is the right one if one was given. */
+    private async fetch(download: Download, file: WritableFile, key: string): Promise<string> {
+        const { sha256 } = this.parts.want;
+        const kept = await download.checkKept();
+        for (let refused: StorageFullError | undefined; download.missingBytes > 0; ) {
+            await this.makeRoom(download.missingBytes, file, key, refused);
+            try {
+                await download.fetchMissing();
+            } catch (error) {
+                if (!(error instanceof StorageFullError)) throw error;
+                refused = error;
+            }
+        }
+        const actual = await download.digest();
+        if (sha256 !== undefined && actual !== sha256) throw new WrongDigest(actual, kept > 0);
+        return actual;
+    }
+
+    /** What can be gone on with. Leftovers that cannot are removed before anything new is written. */
+    private async prepare(key: string, header: Header): Promise<{ state: JournalState | undefined; adopt: boolean }> {
+        const { fs } = this.parts;
+        const state = await readJournal(fs, journalFile(key));
+        const files = await fs.list();
+        const bytes = files.find(({ name }) => name === dataFile(key) || name === partFile(key));
+        const known = state?.header;
+        const same = known?.id === header.id && known.size === header.size && known.sha256 === header.sha256;
+        // Once complete, or of unknown history: the digest can vouch for bytes when the journal does not.
+        const orphan = !state || (same && state.done === undefined && bytes?.name === dataFile(key));
+        const adopt = header.sha256 !== null && bytes?.size === header.size && orphan;
+        if (same || adopt) return { state, adopt };
+        await removeEntry(fs, key);
+        return { state: undefined, adopt: false };
+    }
+
+    /** Resolves when there is room, or when somebody made some after the storage had `refused` to take more. */
+    private async makeRoom(
+        needed: number,
+        file: WritableFile,
+        key: string,
+        refused: StorageFullError | undefined,
+    ): Promise<void> {
+        const { options, want, list } = this.parts;
+        for (let cause = refused; ; cause = undefined) {
+            const available = await this.available(needed, file);
+            if (!cause && needed <= available) return;
+            const evictable = (await list()).filter((other) => other.key !== key);
+            // It may have promised more than it takes.
+            const shortage = { name: want.name, needed, available: needed <= available ? 0 : available, evictable };
+            const answer = (await options.onShortage?.(shortage)) ?? 'stop';
+            if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
+        }
+    }
+
+    private async available(needed: number, file: WritableFile): Promise<number> {
+        const { size } = this.remote;
+        const room = await this.parts.fs.room();
+        const told = room ? room.quota - room.usage : Infinity;
+        const granted = (await file.grantable(size)) - (size - needed);
+        return Math.max(0, Math.min(told, granted));
+    }
+
+    private wrongBytes(actual: string): LapidaryError {
+        const { want } = this.parts;
+        return new LapidaryError(
+            'bad_file',
+            `${this.remote.address} has the SHA-256 ${actual}, but ${want.sha256} was expected; nothing of it was kept`,
+        );
+    }
+}
+
+async function backToPart(fs: CacheStorageFs, key: string): Promise<void> {
+    const files = await fs.list();
+    if (files.some(({ name }) => name === dataFile(key))) await fs.move(dataFile(key), partFile(key));
+}
+
+function ignoreBusy(error: unknown): void {
+    if (!(error instanceof BusyError)) throw error;
+}
