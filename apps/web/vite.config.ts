@@ -55,7 +55,7 @@ function shellList(): Plugin {
             }
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
             // The engine for browsers that refuse it a worker: too large to be kept for so few.
-            const needed = files.filter((name) => name !== 'index.html' && !/^assets\/(engine|local)-/.test(name));
+            const needed = files.filter((name) => name !== 'index.html' && !/^assets\/in-process-/.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code
                 .replace(/(["'])__SHELL_FILES__\1/, JSON.stringify(JSON.stringify(shell)))

@@ -48,6 +48,7 @@ export class Answer {
                 status: outcome.finish === 'length' ? 'length' : 'complete',
                 model: outcome.model,
                 ...(outcome.stats ? { stats: outcome.stats } : {}),
+                ...(outcome.leftOut === undefined ? {} : { leftOut: outcome.leftOut }),
             });
         } catch (error) {
             if (isAbort(error)) this.change({ status: 'stopped', ...this.roughStats() });

@@ -34,6 +34,8 @@ export interface ChatOutcome {
     finish: 'stop' | 'length' | 'tool_calls';
     model: string;
     stats?: AnswerStats;
+    /** Messages at the beginning that no longer fitted. */
+    leftOut?: number;
 }
 
 export interface ChatBackend {

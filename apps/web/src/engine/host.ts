@@ -1,6 +1,7 @@
 // The engine of this browser: one loaded model for all tabs. Lives in the tab that came first; see link.ts.
 import {
     Lapidary,
+    LapidaryError,
     type ChatCompletionParamsStreaming,
     type ChatMessage as ApiMessage,
     type FunctionTool,
@@ -17,6 +18,7 @@ import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type EngineState, type LoadWish, type Method } from './protocol.js';
 import { RateMeter } from './rate.js';
 import { selfTest } from './self-test.js';
+import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
 const longestLog = 500;
 
@@ -145,8 +147,27 @@ export class EngineHost {
         signal: AbortSignal,
     ): Promise<ChatOutcome> {
         const engine = await this.ready(signal);
-        const stream = await engine.chat.completions.create(apiRequest(request), { signal });
+        try {
+            return await this.answerWith(engine, request, emit, signal);
+        } catch (error) {
+            // A worker that died stays dead: the next question finds a new one.
+            const { wish } = this.state.value;
+            const broken = error instanceof LapidaryError && error.code === 'internal';
+            if (broken && wish && this.engine === engine) void this.load(wish);
+            throw error;
+        }
+    }
+
+    private async answerWith(
+        engine: LoadedEngine,
+        request: ChatRequest,
+        emit: (delta: ChatDelta) => void,
+        signal: AbortSignal,
+    ): Promise<ChatOutcome> {
+        const { messages, leftOut } = await this.trim(engine, request);
+        const stream = await engine.chat.completions.create(apiRequest({ ...request, messages }), { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
+        if (leftOut > 0) outcome.leftOut = leftOut;
         for await (const { choices, usage, timings } of stream) {
             const delta = choices[0]?.delta;
             if (delta?.reasoning_content) emit({ type: 'reasoning', text: delta.reasoning_content });
@@ -171,6 +192,15 @@ export class EngineHost {
             }
         }
         return outcome;
+    }
+
+    private async trim(engine: LoadedEngine, { messages, maxTokens }: ChatRequest): Promise<Trimmed> {
+        const lengths: number[] = [];
+        for (const { content, toolCalls } of messages) {
+            const text = content + (toolCalls ?? []).map((call) => call.name + call.arguments).join('');
+            lengths.push((await engine.tokenize(text, { addBos: false, parseSpecial: false })).length);
+        }
+        return trimToFit(messages, lengths, promptLimit(engine.info.contextLength, maxTokens));
     }
 }
 

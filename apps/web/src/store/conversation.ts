@@ -37,6 +37,8 @@ export interface Message {
     toolCallId?: string;
     model?: string;
     stats?: AnswerStats;
+    /** How many of the first messages the model did not see for this answer. */
+    leftOut?: number;
     /** One sentence, when the status is `failed`. */
     problem?: string;
 }

@@ -51,6 +51,12 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                         />
                     ))}
                     {writing && message.content === '' && !message.reasoning && <Waiting />}
+                    {message.leftOut !== undefined && (
+                        <p class="ending">
+                            The conversation has outgrown the model’s context: its first{' '}
+                            {message.leftOut === 1 ? 'message was' : `${message.leftOut} messages were`} left out.
+                        </p>
+                    )}
                     <Ending message={message} onAgain={busy ? undefined : () => void conversations.regenerate(message)} />
                 </div>
             )}

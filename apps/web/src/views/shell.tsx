@@ -6,7 +6,7 @@ import { navigate, route, type Page } from '../router.js';
 import { useObserved } from '../store/observable.js';
 import { ChatPage } from './chat-page.js';
 import { DropTarget } from './drop-target.js';
-import { Notices, notify } from './notices.js';
+import { Notices, announce, notify } from './notices.js';
 import type { PageProps } from './page.js';
 import { Sidebar } from './sidebar.js';
 
@@ -35,6 +35,12 @@ export function Shell() {
     }, [where.page, conversation]);
 
     useEffect(() => setMenuOpen(false), [where.page, conversation]);
+
+    const { phase, name } = useObserved(app.engine.state);
+    useEffect(() => {
+        if (phase === 'ready') announce(`${name} is ready`);
+        if (phase === 'failed') announce(`${name} could not be loaded`);
+    }, [phase, name]);
 
     return (
         <div class={`shell${menuOpen ? ' menu-open' : ''}`}>
