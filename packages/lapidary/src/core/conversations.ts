@@ -1,5 +1,6 @@
 // A few sessions, each holding one conversation, so that each can go on without being read again. Which session fits a
 // request best is told from the words of both: tokens are the engine's business, and a wrong guess costs time only.
+import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { GenerateContext } from './core.js';
 import type { GenerateRequest, GenerateResult, Session } from '../session.js';
@@ -17,7 +18,7 @@ export class Conversations {
 
     constructor(
         private readonly create: (signal: AbortSignal | undefined) => Promise<Session>,
-        private readonly most: number,
+        private most: number,
     ) {}
 
     async generate(request: GenerateRequest, { signal, ...listeners }: GenerateContext): Promise<GenerateResult> {
@@ -41,6 +42,16 @@ export class Conversations {
         return session;
     }
 
+    /** One more, unless there is no memory for it: then those that are there must do. */
+    private async another(signal: AbortSignal | undefined): Promise<void> {
+        try {
+            await this.prepare(signal);
+        } catch (error) {
+            if (!(error instanceof LapidaryError) || error.code !== 'out_of_memory') throw error;
+            this.most = this.kept.length;
+        }
+    }
+
     private async choose(wanted: string, signal: AbortSignal | undefined): Promise<Kept> {
         let best: Kept | undefined;
         let most = 0;
@@ -53,7 +64,7 @@ export class Conversations {
         if (best) return best;
         const unused = this.kept.find(({ held }) => held === '');
         if (unused) return unused;
-        if (this.kept.length < this.most) await this.prepare(signal);
+        if (this.kept.length < this.most) await this.another(signal);
         return this.kept.reduce((oldest, kept) => (kept.lastUse < oldest.lastUse ? kept : oldest));
     }
 }

@@ -130,6 +130,17 @@ test('each conversation keeps its session, and the one not used for longest make
     await engine.dispose();
 });
 
+test('without memory for a second conversation the first makes room', async () => {
+    const fake = new FakeModel();
+    fake.mostSessions = 1;
+    const engine = await loaded(fake, { maxConversations: 2 });
+    for (const prompt of ['a cat', 'the dog', 'some birds']) await engine.complete(prompt);
+    assert.deepEqual(fake.generated.map(({ session }) => session), [1, 1, 1]);
+    fake.mostSessions = 0;
+    await assert.rejects(fake.start(), codeOf('out_of_memory'));
+    await engine.dispose();
+});
+
 test('calls of tools have ids that differ from answer to answer', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

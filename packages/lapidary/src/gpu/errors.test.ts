@@ -251,6 +251,21 @@ test('a GPU that goes away is told to everybody who waits or asks, and can be op
     assert.deepEqual(await driver.read(fresh, 1), [3]);
 });
 
+test('what fails because the GPU went away fails with a code of its own', needsGpu, async (t) => {
+    const watching = watched(gpu);
+    const driver = await opened(t, watching.gpu);
+    const { fake, engine } = driver;
+    // As the engine does it: whatever the host says about an operation becomes an error of the call.
+    fake.onCall = ({ number, method }) => {
+        if (method === 'refuse') return fake.fail(number, 'invalid_argument', 'no');
+        void driver.sync().then((sentence) => (sentence === undefined ? fake.finish(number, {}) : fake.fail(number, 'io', sentence)));
+    };
+    await engine.call('work', {});
+    watching.device().destroy();
+    await assert.rejects(engine.call('work', {}), { code: 'device_lost', message: /^the GPU was lost: ./ });
+    await assert.rejects(engine.call('refuse', {}), { code: 'invalid_argument' });
+});
+
 test('an engine that ends takes its GPU along', needsGpu, async () => {
     const watching = watched(gpu);
     const driver = await GpuDriver.start(watching.gpu);

@@ -18,7 +18,7 @@ interface Folder {
 
 function handleOf(name: string, entry: string | Folder): FileSystemFileHandle | FileSystemDirectoryHandle {
     if (typeof entry === 'string') {
-        return { kind: 'file', name, getFile: async () => new File([entry], name) } as unknown as FileSystemFileHandle;
+        return { kind: 'file', name, getFile: async () => new Blob([entry]) } as unknown as FileSystemFileHandle;
     }
     const find = async (wanted: string, kind: string) => {
         const found = Object.hasOwn(entry, wanted) ? entry[wanted] : undefined;

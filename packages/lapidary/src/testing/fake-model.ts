@@ -22,6 +22,8 @@ export class FakeModel {
     readonly generated: FakeGenerate[] = [];
     onGenerate: (call: FakeGenerate) => void = ({ finish }) => finish();
     onLoad: (engine: number) => { code: string; message: string } | undefined = () => undefined;
+    /** There is no memory for more. */
+    mostSessions = Infinity;
     onEmbed: (tokens: number[]) => number[] = () => [3, 4];
     private readonly stops = new Map<string, () => void>();
 
@@ -48,8 +50,10 @@ export class FakeModel {
                 const failure = this.onLoad(number);
                 if (failure) engine.fail(id, failure.code, failure.message);
                 else engine.finish(id, { bytes: 100 });
-            } else if (method === 'session.create') engine.finish(id, { session: ++sessions, context: 64 });
-            else if (method === 'model.tokenize') engine.finish(id, {}, words(call.blob));
+            } else if (method === 'session.create') {
+                if (sessions === this.mostSessions) engine.fail(id, 'out_of_memory', 'the GPU has no room');
+                else engine.finish(id, { session: ++sessions, context: 64 });
+            } else if (method === 'model.tokenize') engine.finish(id, {}, words(call.blob));
             else if (method === 'model.detokenize') engine.finish(id, { text: 'text' });
             else if (method === 'session.embed') engine.finish(id, {}, floats(this.onEmbed([...call.blob])));
             else if (method === 'session.generate') this.generate(engine, number, call);
