@@ -1,7 +1,6 @@
 // Everything between "not there" and "complete": room, what is left of earlier attempts, the download, the proof.
 import { LapidaryError } from '../error.js';
 import type { CacheOpenOptions } from './cache.js';
-import { makeChecksum } from './checksum.js';
 import { Download } from './download.js';
 import {
     dataFile,
@@ -16,7 +15,7 @@ import {
 import { BusyError, StorageFullError, type CacheStorageFs, type WritableFile } from './fs.js';
 import { JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
 import type { ProgressMeter } from './progress.js';
-import { NotEnoughRoomError } from './quota.js';
+import { NotEnoughRoomError, requestPersistence } from './quota.js';
 import type { RemoteSource, Wanted } from './remote.js';
 
 export interface BringParts {
@@ -34,6 +33,7 @@ export interface BringParts {
 export async function bring(parts: BringParts): Promise<void> {
     const { want, options } = parts;
     const { signal, http } = options;
+    void requestPersistence(); // not awaited: a browser may ask the person, and a download need not wait for the answer
     const remote = await want.open({ ...http, ...(signal ? { signal } : {}) });
     try {
         await new Bringing(parts, remote).run();
@@ -62,16 +62,22 @@ class Bringing {
     async run(): Promise<void> {
         const { fs } = this.parts;
         const header = this.header();
-        const key = await this.chooseKey(header);
+        const key = this.chooseKey(header);
         await this.clearOthers(key, false);
         for (;;) {
             try {
                 await this.complete(key, header);
                 break;
             } catch (error) {
-                if (!(error instanceof WrongDigest)) throw error;
-                await removeEntry(fs, key);
-                if (!error.resumed) throw this.wrongBytes(error.actual);
+                if (error instanceof StorageFullError) {
+                    // Not even the journal could be written.
+                    await this.tellShortage(this.remote.size, 0, key, error);
+                } else if (error instanceof WrongDigest) {
+                    await removeEntry(fs, key);
+                    if (!error.resumed) throw this.wrongBytes(error.actual);
+                } else {
+                    throw error;
+                }
             }
         }
         await this.clearOthers(key, true);
@@ -85,8 +91,8 @@ class Bringing {
     }
 
     /** The same bytes may have come under another name before. */
-    private async chooseKey(header: Header): Promise<string> {
-        const key = await makeKey(header);
+    private chooseKey(header: Header): string {
+        const key = makeKey(header);
         const version = key.slice(key.lastIndexOf('.') + 1);
         return this.parts.entries.find((entry) => entry.version === version)?.key ?? key;
     }
@@ -112,12 +118,11 @@ class Bringing {
             await backToPart(fs, key);
             const file = await fs.openWrite(partFile(key));
             try {
-                const download = await Download.begin({
+                const download = new Download({
                     fs,
                     remote: this.remote,
                     journal,
                     file,
-                    checksum: await makeChecksum(),
                     meter,
                     signal: options.signal,
                     retry: { retries: options.retries ?? 8, retryDelayMs: options.retryDelayMs ?? 500 },
@@ -174,16 +179,21 @@ class Bringing {
         key: string,
         refused: StorageFullError | undefined,
     ): Promise<void> {
-        const { options, want, list } = this.parts;
         for (let cause = refused; ; cause = undefined) {
             const available = await this.available(needed, file);
             if (!cause && needed <= available) return;
-            const evictable = (await list()).filter((other) => other.key !== key);
-            // It may have promised more than it takes.
-            const shortage = { name: want.name, needed, available: needed <= available ? 0 : available, evictable };
-            const answer = (await options.onShortage?.(shortage)) ?? 'stop';
-            if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
+            // What it refused to take is not there, whatever it promises.
+            await this.tellShortage(needed, needed <= available ? 0 : available, key, cause);
         }
+    }
+
+    /** Resolves when somebody says that it is worth another attempt. */
+    private async tellShortage(needed: number, available: number, key: string, cause: unknown): Promise<void> {
+        const { options, want, list } = this.parts;
+        const evictable = (await list()).filter((other) => other.key !== key);
+        const shortage = { name: want.name, needed, available, evictable };
+        const answer = (await options.onShortage?.(shortage)) ?? 'stop';
+        if (answer !== 'retry') throw new NotEnoughRoomError(shortage, { cause });
     }
 
     private async available(needed: number, file: WritableFile): Promise<number> {

@@ -5,7 +5,7 @@ import type { HttpOptions } from '../sources/http.js';
 import type { ByteSource } from '../sources/source.js';
 import { bring } from './bring.js';
 import { CachedSource } from './cached-source.js';
-import { makeChecksum, shortName } from './checksum.js';
+import { shortName } from './checksum.js';
 import { defaultChunkBytes } from './chunks.js';
 import {
     bytesFile,
@@ -61,6 +61,8 @@ export interface CacheUsage {
     originUsage: number | undefined;
     quota: number | undefined;
     available: number | undefined;
+    /** Whether the browser has promised not to clear it when disk space becomes scarce. */
+    persisted: boolean | undefined;
 }
 
 export interface CacheParts {
@@ -159,6 +161,7 @@ export class ModelCache {
             originUsage: room?.usage,
             quota: room?.quota,
             available: room && Math.max(0, room.quota - room.usage),
+            persisted: room?.persisted,
         };
     }
 
@@ -181,7 +184,7 @@ export class ModelCache {
         meter: ProgressMeter,
         own: (is: boolean) => void,
     ): Promise<CachedSource> {
-        const idHash = await shortName(want.id);
+        const idHash = shortName(want.id);
         const ready = await this.openReady(want, idHash, options);
         if (ready) return ready;
         const opened = await this.locks.hold(
@@ -229,8 +232,7 @@ export class ModelCache {
         const file = await this.fs.openRead(fileName);
         if (!file) return undefined;
         const { fs } = this;
-        const checksum = await makeChecksum();
-        return new CachedSource({ fs, fileName, file, state: chosen.state, checksum, want, http: options.http ?? {} });
+        return new CachedSource({ fs, fileName, file, state: chosen.state, want, http: options.http ?? {} });
     }
 
     /** Undefined when the server cannot tell: offline is no reason not to use what is there. */
@@ -240,7 +242,7 @@ export class ModelCache {
             const remote = await want.open({ ...http, ...updateCheck, ...(signal ? { signal } : {}) });
             const { size, etag, modified } = remote;
             await want.release(remote);
-            return versionOf(await makeKey({ ...want, size, etag, modified, sha256: want.sha256 ?? null }));
+            return versionOf(makeKey({ ...want, size, etag, modified, sha256: want.sha256 ?? null }));
         } catch (error) {
             if (signal?.aborted) throw error;
             return undefined;

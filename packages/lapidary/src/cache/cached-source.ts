@@ -3,7 +3,7 @@
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
 import type { HttpOptions } from '../sources/http.js';
 import { checkRange, readExactly, type ByteSource } from '../sources/source.js';
-import type { Checksum } from './checksum.js';
+import { checksum } from './checksum.js';
 import { Chunks } from './chunks.js';
 import type { CacheStorageFs, ReadableFile } from './fs.js';
 import type { JournalState } from './journal.js';
@@ -15,7 +15,6 @@ interface Parts {
     fileName: string;
     file: ReadableFile;
     state: JournalState;
-    checksum: Checksum;
     want: Wanted;
     http: HttpOptions;
 }
@@ -28,6 +27,7 @@ export class CachedSource implements ByteSource {
     private readonly chunks: Chunks;
     private readonly good: boolean[];
     private file: ReadableFile | undefined;
+    private closed = false;
     private turn: Promise<unknown> = Promise.resolve();
 
     constructor(private readonly parts: Parts) {
@@ -57,6 +57,7 @@ export class CachedSource implements ByteSource {
     async close(): Promise<void> {
         await this.inTurn(async () => {
             const { file } = this;
+            this.closed = true;
             this.file = undefined;
             await file?.close();
         });
@@ -71,38 +72,46 @@ export class CachedSource implements ByteSource {
     private async readChecked(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
         throwIfCancelled(signal);
         if (length === 0) return new Uint8Array(0);
+        const file = await this.openFile();
         const { first, end } = this.chunks.touched(offset, length);
         // A chunk can only be checked as a whole, so the read grows to the borders of those not checked yet.
         const from = this.good[first] ? offset : this.chunks.offset(first);
         const to = this.good[end - 1] ? offset + length : this.chunks.offset(end);
-        const bytes = await this.readFile(from, to - from);
+        const bytes = await this.readPadded(file, from, to - from);
         for (let index = first; index < end; index++) {
             if (this.good[index]) continue;
             const start = this.chunks.offset(index) - from;
             const chunk = bytes.subarray(start, start + this.chunks.length(index));
-            if (this.parts.checksum(chunk) !== this.parts.state.sums[index]) {
-                throwIfCancelled(signal);
-                chunk.set(await this.repair(index, signal));
-            }
-            this.good[index] = true;
+            this.good[index] = checksum(chunk) === this.parts.state.sums[index];
+            if (this.good[index]) continue;
+            throwIfCancelled(signal);
+            const repaired = await this.repair(index, signal);
+            chunk.set(repaired);
+            // Where it could not be put back, the disk is as wrong as before.
+            this.good[index] = await this.putBack(this.chunks.offset(index), repaired);
         }
         return bytes.length === length ? bytes : bytes.slice(offset - from, offset - from + length);
     }
 
-    private async readFile(offset: number, length: number): Promise<Uint8Array> {
-        const { fs, fileName } = this.parts;
-        this.file ??= await fs.openRead(fileName);
+    private async openFile(): Promise<ReadableFile> {
+        if (this.closed) throw new LapidaryError('io', `'${this.name}' was closed`);
+        this.file ??= await this.parts.fs.openRead(this.parts.fileName);
         if (!this.file) throw new LapidaryError('not_found', `'${this.name}' was removed from the cache`);
-        // A file that became shorter gives zeros here, which the checksums will refuse.
-        const there = Math.max(0, Math.min(length, this.file.size - offset));
-        const bytes = await this.file.read(offset, there);
+        if (this.file.size !== this.size) this.good.fill(false); // somebody else was here
+        return this.file;
+    }
+
+    /** Where the file is too short there are zeros, which the checksums will refuse. */
+    private async readPadded(file: ReadableFile, offset: number, length: number): Promise<Uint8Array> {
+        const there = Math.max(0, Math.min(length, file.size - offset));
+        const bytes = await file.read(offset, there);
         if (there === length) return bytes;
         const padded = new Uint8Array(length);
         padded.set(bytes);
         return padded;
     }
 
-    /** The chunk as it should be, from where it came; put back on disk where that is possible. */
+    /** The chunk as it should be, from where it came. */
     private async repair(index: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
         const [offset, length] = [this.chunks.offset(index), this.chunks.length(index)];
         const where = `bytes ${offset} to ${offset + length - 1} of '${this.name}' are damaged in the cache`;
@@ -114,10 +123,9 @@ export class CachedSource implements ByteSource {
             const message = `${where} and could not be fetched again: ${messageOf(error)}`;
             throw new LapidaryError('bad_file', message, { cause: error });
         }
-        if (this.parts.checksum(bytes) !== this.parts.state.sums[index]) {
+        if (checksum(bytes) !== this.parts.state.sums[index]) {
             throw new LapidaryError('bad_file', `${where}, and the server has other bytes there now; load it again`);
         }
-        await this.putBack(offset, bytes);
         return bytes;
     }
 
@@ -131,7 +139,8 @@ export class CachedSource implements ByteSource {
         }
     }
 
-    private async putBack(offset: number, bytes: Uint8Array): Promise<void> {
+    /** False when another tab reads the file, or the disk is full. The reader has its bytes all the same. */
+    private async putBack(offset: number, bytes: Uint8Array): Promise<boolean> {
         const { fs, fileName } = this.parts;
         await this.file?.close(); // it would keep the writer out, and is out of date afterwards
         this.file = undefined;
@@ -143,8 +152,9 @@ export class CachedSource implements ByteSource {
             } finally {
                 await file.close();
             }
+            return true;
         } catch {
-            // Another tab reads it, or the disk is full. The reader has its bytes; the next one will try again.
+            return false;
         }
     }
 }

@@ -2,7 +2,7 @@
 // are written and flushed, only then the journal says so, and only a file whose SHA-256 was right is ever called done.
 import { LapidaryError, throwIfCancelled } from '../error.js';
 import { Passing } from '../sources/http.js';
-import type { Checksum } from './checksum.js';
+import { checksum } from './checksum.js';
 import { Chunks, type Run } from './chunks.js';
 import type { CacheStorageFs, WritableFile } from './fs.js';
 import type { JournalWriter } from './journal.js';
@@ -23,7 +23,6 @@ interface Parts {
     remote: RemoteSource;
     journal: JournalWriter;
     file: WritableFile;
-    checksum: Checksum;
     meter: ProgressMeter;
     signal: AbortSignal | undefined;
     retry: RetryOptions;
@@ -34,27 +33,21 @@ const longestPauseMs = 30_000;
 export class Download {
     private readonly chunks: Chunks;
     private readonly have: boolean[];
+    private readonly hash = new PrefixHash();
     private readonly pending: { index: number; sum: string }[] = [];
     private pendingBytes = 0;
     private lastFlush = performance.now();
     private done = 0;
 
-    private constructor(
-        private readonly parts: Parts,
-        private readonly hash: PrefixHash,
-    ) {
+    constructor(private readonly parts: Parts) {
         const { header, sums } = parts.journal.state;
         this.chunks = new Chunks(header.size, header.chunkBytes);
         this.have = sums.map(() => false);
     }
 
-    static async begin(parts: Parts): Promise<Download> {
-        return new Download(parts, await PrefixHash.begin());
-    }
-
     /** Finds out which chunks are on disk as the journal says. Resolves to their bytes. */
     async checkKept(): Promise<number> {
-        const { file, journal, checksum, meter, signal } = this.parts;
+        const { file, journal, meter, signal } = this.parts;
         const { size } = this.chunks;
         if ((await file.size()) > size) await file.truncate(size);
         const onDisk = await file.size();
@@ -77,8 +70,8 @@ export class Download {
      * file as it is if it has this digest, and leaves everything as it was, with undefined, if not.
      */
     async adopt(sha256: string): Promise<string | undefined> {
-        const { file, checksum, meter, signal } = this.parts;
-        const hash = await PrefixHash.begin();
+        const { file, meter, signal } = this.parts;
+        const hash = new PrefixHash();
         const sums: string[] = [];
         for (let index = 0; index < this.chunks.count; index++) {
             throwIfCancelled(signal);
@@ -154,7 +147,7 @@ export class Download {
 
     private async keep(index: number, bytes: Uint8Array): Promise<void> {
         await this.parts.file.write(this.chunks.offset(index), bytes);
-        this.note(index, this.parts.checksum(bytes), bytes.length);
+        this.note(index, checksum(bytes), bytes.length);
         this.have[index] = true;
         this.done += bytes.length;
         this.hash.offer(index, bytes);
@@ -179,7 +172,7 @@ export class Download {
 
     private gaveUp(reason: string, times: number): LapidaryError {
         const { address } = this.parts.remote;
-        const kept = `${this.done} of ${this.chunks.size} bytes are kept, and the download goes on from there next time`;
+        const kept = `${this.done} of ${this.chunks.size} bytes are kept, and it goes on from there next time`;
         return new LapidaryError('io', `${address} could not be downloaded: ${reason} (tried ${times} times); ${kept}`);
     }
 }

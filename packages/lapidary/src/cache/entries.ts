@@ -49,13 +49,13 @@ export async function scan(fs: CacheStorageFs): Promise<Entry[]> {
     return [...entries.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-export async function makeKey(header: Pick<Header, 'id' | 'name' | 'size' | 'etag' | 'modified' | 'sha256'>): Promise<string> {
+type Named = Pick<Header, 'id' | 'name' | 'size' | 'etag' | 'modified' | 'sha256'>;
+
+export function makeKey(header: Named): string {
     const readable = header.name.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 60) || 'model';
     const version =
-        header.sha256 !== null
-            ? knownByDigest
-            : await shortName(`${header.size} ${header.etag ?? header.modified ?? ''}`);
-    return `${readable}.${await shortName(header.id)}.${version}`;
+        header.sha256 !== null ? knownByDigest : shortName(`${header.size} ${header.etag ?? header.modified ?? ''}`);
+    return `${readable}.${shortName(header.id)}.${version}`;
 }
 
 export function journalFile(key: string): string {

@@ -36,6 +36,8 @@ export interface WritableFile {
 export interface StorageRoom {
     usage: number;
     quota: number;
+    /** Whether the browser has promised not to clear it when disk space becomes scarce. */
+    persisted?: boolean;
 }
 
 export interface CacheStorageFs {

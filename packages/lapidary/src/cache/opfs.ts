@@ -118,7 +118,8 @@ export class OpfsFs implements CacheStorageFs {
 
     async room(): Promise<StorageRoom | undefined> {
         const { usage, quota } = await navigator.storage.estimate();
-        return usage === undefined || quota === undefined ? undefined : { usage, quota };
+        if (usage === undefined || quota === undefined) return undefined;
+        return { usage, quota, persisted: await navigator.storage.persisted() };
     }
 
     private handles(): AsyncIterable<FileSystemHandle> {

@@ -15,7 +15,7 @@ export interface Locks {
 
 let localLocks: LocalLocks | undefined;
 
-/** Across tabs where the browser has Web Locks; else in this page, and an exclusive file handle keeps the others off. */
+/** Across tabs where the browser has Web Locks; else in this page, and exclusive file handles keep the others off. */
 export function defaultLocks(): Locks {
     const manager = typeof navigator === 'undefined' ? undefined : (navigator as { locks?: LockManager }).locks;
     return manager ? new WebLocks(manager) : (localLocks ??= new LocalLocks());

@@ -1,12 +1,12 @@
 // Reads a cached file from end to end and compares it with what it was when it was complete.
-import { createSHA256 } from 'hash-wasm';
 import { throwIfCancelled } from '../error.js';
 import type { WorkOptions } from '../model.js';
-import { makeChecksum } from './checksum.js';
+import { checksum } from './checksum.js';
 import { Chunks } from './chunks.js';
 import { bytesFile, isComplete, journalFile, type Entry } from './entries.js';
 import type { CacheStorageFs } from './fs.js';
 import { JournalWriter, readJournal } from './journal.js';
+import { Sha256 } from './sha256-stream.js';
 import type { Locks } from './share.js';
 
 export interface Verdict {
@@ -32,7 +32,7 @@ export async function verifyEntry(
         return { ok: false, problem: 'it is not complete', damaged: [], sha256: undefined };
     }
     const chunks = new Chunks(state.header.size, state.header.chunkBytes);
-    const [checksum, hash] = [await makeChecksum(), await createSHA256()];
+    const hash = new Sha256();
     const damaged: Verdict['damaged'] = [];
     try {
         for (let index = 0; index < chunks.count; index++) {
@@ -46,7 +46,7 @@ export async function verifyEntry(
     } finally {
         await file.close();
     }
-    const sha256 = hash.digest('hex');
+    const sha256 = hash.digest();
     if (sha256 === state.done) return { ok: true, problem: undefined, damaged: [], sha256 };
     // From now on it is not complete, so that the next one who wants it repairs and proves it again.
     const doubt = async () => {

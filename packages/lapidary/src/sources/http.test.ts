@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { LapidaryError } from '../error.js';
-import { HttpSource, openHttp, type HttpOptions } from './http.js';
+import { HttpSource, Passing, openHttp, type HttpOptions } from './http.js';
 
 const file = Uint8Array.from({ length: 5000 }, (_, i) => (i * 31) % 251);
 // The timeout is long, for a busy machine; tests about silence choose their own.
@@ -292,6 +292,31 @@ test('a read can be stopped, by its signal or by closing the source', async () =
             },
         );
     }
+});
+
+test('a stream is one connection: its bytes as they come, and a failure that may pass told as such', async () => {
+    await serving(
+        afterOpening((request, response, count) => {
+            if (count === 2) return serveRange(request, response, file, { etag: '"a"' });
+            response.writeHead(206, { 'content-range': 'bytes 100-1099/5000', 'content-length': 1000 });
+            response.write(file.subarray(100, 600), () => response.destroy());
+        }),
+        async (url, requests) => {
+            const source = await HttpSource.open(url, quick);
+            const collect = async (bytes: number[], signal?: AbortSignal) => {
+                for await (const piece of source.stream(100, 1000, signal)) bytes.push(...piece);
+            };
+            const whole: number[] = [];
+            const half: number[] = [];
+            await collect(whole);
+            assert.deepEqual(Uint8Array.from(whole), file.slice(100, 1100));
+            await assert.rejects(collect(half), Passing);
+            assert.deepEqual(Uint8Array.from(half), file.slice(100, 600));
+            assert.equal(requests.length, 3, 'nothing is tried again');
+            await rejectsWith(collect([], AbortSignal.abort()), /stopped/, 'cancelled');
+            await rejectsWith(source.stream(4999, 2).next(), /ends at byte 5000/, 'truncated');
+        },
+    );
 });
 
 test('only http and https addresses are read', async () => {

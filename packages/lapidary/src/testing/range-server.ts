@@ -2,7 +2,6 @@
 // ranges, as slowly as is wanted and with a log of what was asked for.
 import { promises as fs } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +13,6 @@ export interface LoggedRequest {
 }
 
 const dist = fileURLToPath(new URL('..', import.meta.url));
-const hashWasm = path.join(path.dirname(createRequire(import.meta.url).resolve('hash-wasm')), 'index.esm.min.js');
 const pieceBytes = 256 * 1024;
 
 export class RangeServer {
@@ -59,13 +57,10 @@ export class RangeServer {
         const { pathname } = new URL(request.url ?? '/', this.origin);
         const page = this.pages[pathname];
         if (page !== undefined) return send(response, page, pathname.endsWith('.js'));
-        if (pathname === '/hash-wasm.js') return send(response, await fs.readFile(hashWasm, 'utf8'), true);
         if (pathname.startsWith('/m/')) return await this.sendRange(pathname.slice(3), request, response);
         const module = /^\/dist\/((?:[\w-]+\/)*[\w-]+\.js)$/.exec(pathname)?.[1];
         if (module === undefined) return void response.writeHead(404).end();
-        const text = await fs.readFile(path.join(dist, module), 'utf8');
-        // Workers know no import maps.
-        send(response, text.replaceAll("'hash-wasm'", "'/hash-wasm.js'"), true);
+        send(response, await fs.readFile(path.join(dist, module), 'utf8'), true);
     }
 
     private async sendRange(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
