@@ -247,6 +247,34 @@ test('a dropped GGUF file is loaded; something else is refused with a sentence',
     });
 });
 
+test('a model behind an address is judged, downloaded, kept, used again without a network, and deleted', { skip }, async () => {
+    await visiting(async (context) => {
+        await prepareSettings(context, { maxTokens: 4 });
+        const visitor = await Visitor.arrive(context, `${site.url}/#/models`);
+        const { page } = visitor;
+        await page.getByPlaceholder('model.gguf').fill(`${site.url}/fixtures/tiny-moe-q4km.gguf`);
+        await page.getByRole('button', { name: 'Look' }).click();
+        assert.match(await page.locator('form .fit').innerText(), /^fits/);
+        await page.getByRole('button', { name: 'Load', exact: true }).click();
+        const loaded = page.locator('.current', { hasText: 'tiny-moe-q4km.gguf' }).locator('.dot.ready');
+        await loaded.waitFor();
+        const kept = page.getByRole('button', { name: 'Delete tiny-moe-q4km.gguf' });
+        await kept.waitFor();
+
+        await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await context.setOffline(true);
+        await page.reload();
+        await loaded.waitFor();
+        await context.setOffline(false);
+        // A model in use cannot be deleted under its engine's hands.
+        await page.getByRole('button', { name: 'Load', exact: true }).first().click();
+        await page.locator('.current', { hasText: 'Storyteller' }).locator('.dot.ready').waitFor();
+        await kept.click();
+        await kept.waitFor({ state: 'detached' });
+        visitor.checkHarmless();
+    });
+});
+
 test('what a hostile model writes is harmless text', { skip }, async () => {
     await visiting(async (context) => {
         const endpoint = { kind: 'openai', url: site.url, key: '', model: 'evil' };

@@ -61,19 +61,26 @@ export class Site {
         this.asked.push(pathname);
         if (pathname === '/v1/chat/completions') return this.answer(response);
         if (pathname === '/api/ollama/models') return this.listOllama(response);
-        const file = path.join(root, pathname === '/' ? 'index.html' : path.normalize(pathname));
+        const fixture = /^\/fixtures\/([\w-]+\.gguf)$/.exec(pathname)?.[1];
+        const file = fixture
+            ? path.join(repository, 'tests/data/fixtures', fixture)
+            : path.join(root, pathname === '/' ? 'index.html' : path.normalize(pathname));
         const status = await fs.stat(file).catch(() => undefined);
         if (!status?.isFile()) {
             response.writeHead(404).end();
             return;
         }
-        response.writeHead(200, {
+        const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+        const range = from && to ? { start: Number(from), end: Math.min(Number(to), status.size - 1) } : undefined;
+        response.writeHead(range ? 206 : 200, {
             'content-type': types[path.extname(file)] ?? 'application/octet-stream',
-            'content-length': status.size,
+            'content-length': range ? range.end - range.start + 1 : status.size,
             'content-security-policy': policy,
             'cache-control': 'no-cache',
+            etag: `"${status.size}"`,
+            ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${status.size}` } : {}),
         });
-        createReadStream(file).pipe(response);
+        createReadStream(file, range).pipe(response);
     }
 
     private answer(response: ServerResponse): void {

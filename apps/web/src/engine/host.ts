@@ -165,7 +165,9 @@ export class EngineHost {
         signal: AbortSignal,
     ): Promise<ChatOutcome> {
         const { messages, leftOut } = await this.trim(engine, request);
-        const stream = await engine.chat.completions.create(apiRequest({ ...request, messages }), { signal });
+        // So small a model loses the thread at the usual temperature.
+        const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
+        const stream = await engine.chat.completions.create(apiRequest({ ...calm, ...request, messages }), { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
         if (leftOut > 0) outcome.leftOut = leftOut;
         for await (const { choices, usage, timings } of stream) {

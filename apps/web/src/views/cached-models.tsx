@@ -1,18 +1,22 @@
 // What this browser keeps of models, and how to be rid of it.
 import { useEffect } from 'preact/hooks';
-import { cachedModels, removeCached, type CachedModel, type StorageUse } from '../engine/cached.js';
+import { useApp } from '../app.js';
+import { cachedModels, type CachedModel, type StorageUse } from '../engine/cached.js';
+import { useObserved } from '../store/observable.js';
 import { formatBytes } from './format.js';
 import { notify } from './notices.js';
 import { useTask } from './use-task.js';
 
 export function CachedModels() {
     const task = useTask<{ models: CachedModel[]; use: StorageUse }>();
+    const { phase } = useObserved(useApp().engine.state);
     const look = () => task.run(async () => await cachedModels());
-    useEffect(look, []);
+    // Something may have been downloaded meanwhile.
+    useEffect(look, [phase]);
     const { models = [], use } = task.result ?? {};
     const remove = async (model: CachedModel) => {
         try {
-            await removeCached(model);
+            await model.remove();
             notify(`'${model.name}' was removed from this browser.`);
         } catch (error) {
             notify(error instanceof Error ? error.message : String(error));
@@ -37,8 +41,7 @@ export function CachedModels() {
                             <div>
                                 <strong>{model.name}</strong>
                                 <span class="faint">
-                                    {formatBytes(model.bytes)}
-                                    {model.note ? ` · ${model.note}` : ''}
+                                    {formatBytes(model.bytes)} · {model.note}
                                 </span>
                             </div>
                             <button type="button" class="button" aria-label={`Delete ${model.name}`} onClick={() => void remove(model)}>
