@@ -10,6 +10,7 @@ import {
     tryParseModelName,
     type ByteSource,
     type Engine,
+    type ModelName,
     type OllamaStore,
     type ResolvedModel,
 } from 'lapidary';
@@ -17,7 +18,7 @@ import { findStores, loadEngine, openFile, storeCandidates, thisComputer } from 
 
 export const modelHelp = "a GGUF file, an http(s) URL, an Ollama model such as gemma4:e2b, or 'builtin'";
 
-const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
+export const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
 
 export interface ModelBytes {
     sources: ByteSource[];
@@ -54,9 +55,7 @@ export async function openModelBytes(argument: string, signal?: AbortSignal): Pr
         const stores = await findStores();
         for (const store of stores) {
             const model = await store.resolve(name);
-            if (!model) continue;
-            const sources = await store.openLayers(model.models);
-            return { sources, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model } };
+            if (model) return await openResolved(store, model);
         }
         tried.push(
             stores.length > 0
@@ -66,6 +65,18 @@ export async function openModelBytes(argument: string, signal?: AbortSignal): Pr
     }
     const hint = name ? "; 'lapidary models' lists what is there" : '';
     throw new LapidaryError('not_found', `cannot find the model '${argument}': ${tried.join(', and ')}${hint}`);
+}
+
+/** The same for a model that is known to be in a store. */
+export async function openOllamaModel(store: OllamaStore, name: ModelName): Promise<ModelBytes> {
+    const model = await store.resolve(name);
+    if (!model) throw new LapidaryError('not_found', `there is no Ollama model ${formatModelName(name)} any more`);
+    return await openResolved(store, model);
+}
+
+async function openResolved(store: OllamaStore, model: ResolvedModel): Promise<ModelBytes> {
+    const sources = await store.openLayers(model.models);
+    return { sources, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model } };
 }
 
 /** Runs `work` with the opened model and closes everything afterwards. */

@@ -1,0 +1,97 @@
+// lapidary serve: the web app, and models for other programs.
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { fileURLToPath } from 'node:url';
+import type { Interrupts } from '../interrupt.js';
+import { logToStderr, modelHelp } from '../model-argument.js';
+import { parseInteger } from '../numbers.js';
+import { startServer } from '../serve/server.js';
+import { safeFor } from '../terminal.js';
+
+interface Flags {
+    model?: string;
+    port: number;
+    host: string;
+    apiKey?: string;
+    backend: 'auto' | 'gpu' | 'cpu';
+    context?: number;
+    queue: number;
+    models: number;
+    allowOrigin?: string[];
+    allowHost?: string[];
+    verbose?: boolean;
+}
+
+const webRoot = fileURLToPath(new URL('../../../web/dist', import.meta.url));
+
+// As long as a person is willing to look at a terminal that does not come back.
+const graceMs = 5000;
+
+export function addServe(program: Command, interrupts: Interrupts): void {
+    const collect = (text: string, list: string[] = []) => [...list, text];
+    program
+        .command('serve')
+        .description('serve the web app, and models to programs that speak as OpenAI or Ollama do')
+        .option('--model <model>', `load this at the start and answer with it when none is named: ${modelHelp}`)
+        .option('--port <n>', 'where to listen; 0 takes any', parseInteger({ min: 0, max: 65535 }), 8484)
+        .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
+        .addOption(keyOption())
+        .addOption(new Option('--backend <name>', 'where to compute').choices(['auto', 'gpu', 'cpu']).default('auto'))
+        .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
+        .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
+        .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
+        .option('--allow-origin <origin>', 'let pages of this origin (or *) use it; may be repeated', collectOrigin)
+        .option('--allow-host <name>', 'a name under which this server is reached; may be repeated', collect)
+        .option('--verbose', 'a line for every request, also when nobody watches')
+        .addHelpText('after', '\nExample:\n  lapidary serve --model gemma4:e2b')
+        .action(async (flags: Flags) => {
+            const log = (text: string) => void process.stderr.write(`${safeFor(process.stderr, text)}\n`);
+            const server = await startServer({
+                ...flags,
+                apiKey: flags.apiKey || undefined, // an empty variable is no key
+                allowedOrigins: flags.allowOrigin ?? [],
+                allowedHosts: flags.allowHost ?? [],
+                load: {
+                    backend: flags.backend,
+                    log: logToStderr,
+                    ...(flags.context === undefined ? {} : { contextLength: flags.context }),
+                },
+                webRoot,
+                version: program.version() ?? 'unknown',
+                log,
+                accessLog: flags.verbose || process.stderr.isTTY ? process.stderr : undefined,
+            });
+            process.stdout.write(`Lapidary is at ${server.url}\n`);
+            await aborted(interrupts.signal);
+            log('stopping (once more to leave at once)');
+            await server.stop(graceMs);
+        });
+}
+
+/** As browsers send it: without a path. */
+function collectOrigin(text: string, list: string[] = []): string[] {
+    if (text === '*' || text === 'null') return [...list, text];
+    try {
+        const { origin, protocol } = new URL(text);
+        // Extensions have schemes of their own, whose origins URL does not know.
+        return [...list, origin === 'null' ? `${protocol}//${hostOf(text)}` : origin];
+    } catch {
+        throw new InvalidArgumentError('It must be an origin such as https://example.org.');
+    }
+}
+
+function hostOf(address: string): string {
+    return /^[^:]+:\/\/([^/]*)/.exec(address)?.[1] ?? '';
+}
+
+/** From the environment too: on a command line every user of the computer can read it. */
+function keyOption(): Option {
+    const option = new Option('--api-key <key>', 'what programs must send as Authorization: Bearer');
+    return option.env('LAPIDARY_API_KEY');
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+}

@@ -1,0 +1,148 @@
+// The models that may be asked for by name: the built-in one, the one given on the command line, and Ollama's. Nothing
+// else: a request must not be able to name a file or an address.
+import { createHash } from 'node:crypto';
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import {
+    formatModelName,
+    parseModelName,
+    tryParseModelName,
+    type ListedModel,
+    type ModelName,
+    type OllamaStore,
+} from 'lapidary';
+import { findStores } from 'lapidary/node';
+import { builtinFile, openModelBytes, openOllamaModel, type ModelBytes } from '../model-argument.js';
+
+export interface CatalogueEntry {
+    /** Under which name it is listed and answers. */
+    id: string;
+    bytes: number;
+    modified: Date;
+    /** SHA-256 in hexadecimal that changes when the model does. */
+    digest: string;
+    family?: string;
+    parameters?: string;
+    quantization?: string;
+    open(signal?: AbortSignal): Promise<ModelBytes>;
+}
+
+const builtinName = 'builtin';
+
+export class Catalogue {
+    private constructor(private readonly given: CatalogueEntry | undefined) {}
+
+    /** `argument` is MODEL as on the command line; it must exist. */
+    static async create(argument?: string): Promise<Catalogue> {
+        return new Catalogue(argument === undefined ? undefined : await givenEntry(argument));
+    }
+
+    /** What answers when a request names no model. */
+    get defaultId(): string {
+        return this.given?.id ?? builtinName;
+    }
+
+    async list(): Promise<CatalogueEntry[]> {
+        const entries = new Map<string, CatalogueEntry>();
+        const add = (entry: CatalogueEntry | undefined) => {
+            if (entry && !entries.has(entry.id)) entries.set(entry.id, entry);
+        };
+        add(this.given);
+        add(await builtinEntry());
+        for (const store of await findStores()) {
+            for (const model of await store.list()) {
+                if (model.problem === undefined) add(await ollamaEntry(store, model));
+            }
+        }
+        return [...entries.values()];
+    }
+
+    async find(name: string): Promise<CatalogueEntry | undefined> {
+        if (this.given && (name === this.given.id || name === `${this.given.id}:latest`)) return this.given;
+        if (name === builtinName || name === `${builtinName}:latest`) return await builtinEntry();
+        const parsed = tryParseModelName(name);
+        if (!parsed) return undefined;
+        for (const store of await findStores()) {
+            const resolved = await store.resolve(parsed);
+            if (!resolved) continue;
+            const { family, parameters, quantization } = resolved.config;
+            return await ollamaEntry(store, {
+                name: resolved.name,
+                bytes: resolved.all.reduce((sum, layer) => sum + layer.size, 0),
+                ...(family === undefined ? {} : { family }),
+                ...(parameters === undefined ? {} : { parameters }),
+                ...(quantization === undefined ? {} : { quantization }),
+            });
+        }
+        return undefined;
+    }
+}
+
+async function builtinEntry(): Promise<CatalogueEntry | undefined> {
+    try {
+        return await fileEntry(builtinName, builtinFile);
+    } catch {
+        return undefined; // it was not shipped
+    }
+}
+
+async function fileEntry(id: string, file: string): Promise<CatalogueEntry> {
+    const { size, mtime } = await fs.stat(file);
+    return {
+        id,
+        bytes: size,
+        modified: mtime,
+        digest: sha256Hex(`${file} ${size} ${mtime.getTime()}`),
+        open: () => openModelBytes(file),
+    };
+}
+
+/** The model of --model under the name that people would use for it. */
+async function givenEntry(argument: string): Promise<CatalogueEntry> {
+    // Found and closed again: a wrong name should be told at the start, not to the first client.
+    const { sources, origin, ollama } = await openModelBytes(argument);
+    await Promise.allSettled(sources.map((source) => source.close()));
+    const bytes = sources.reduce((sum, source) => sum + source.size, 0);
+    const id = ollama?.model.name ?? (argument === builtinName ? argument : nameOfFile(argument));
+    const isUrl = /^https?:/i.test(argument);
+    const modified = isUrl || ollama ? new Date() : (await fs.stat(origin)).mtime;
+    const digest = sha256Hex(`${origin} ${bytes}`);
+    return { id, bytes, modified, digest, open: (signal) => openModelBytes(argument, signal) };
+}
+
+function nameOfFile(argument: string): string {
+    const last = argument.split(/[?#]/)[0]?.split(/[/\\]/).pop() ?? '';
+    const name = last.replace(/\.gguf$/i, '').replace(/-\d{5}-of-\d{5}$/, '');
+    return name === '' ? 'model' : name;
+}
+
+async function ollamaEntry(store: OllamaStore, model: ListedModel): Promise<CatalogueEntry> {
+    const name = parseModelName(model.name);
+    const { digest, modified } = await manifestOf(store, name);
+    const { bytes, family, parameters, quantization } = model;
+    return {
+        id: formatModelName(name),
+        bytes,
+        modified,
+        digest,
+        ...(family === undefined ? {} : { family }),
+        ...(parameters === undefined ? {} : { parameters }),
+        ...(quantization === undefined ? {} : { quantization }),
+        open: () => openOllamaModel(store, name),
+    };
+}
+
+/** Ollama names a model's version by the digest of its manifest, and its age by the age of that file. */
+async function manifestOf(store: OllamaStore, name: ModelName): Promise<{ digest: string; modified: Date }> {
+    const file = path.join(store.directory.label, 'manifests', name.host, name.namespace, name.model, name.tag);
+    try {
+        const [bytes, { mtime }] = await Promise.all([fs.readFile(file), fs.stat(file)]);
+        return { digest: sha256Hex(bytes), modified: mtime };
+    } catch {
+        return { digest: sha256Hex(file), modified: new Date(0) }; // gone since it was listed
+    }
+}
+
+function sha256Hex(data: string | Uint8Array): string {
+    return createHash('sha256').update(data).digest('hex');
+}

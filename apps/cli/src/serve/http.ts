@@ -1,0 +1,52 @@
+// The types that Hono needs, and what every route wants to know about the client.
+import type { HttpBindings } from '@hono/node-server';
+import type { Context as HonoContext, Hono } from 'hono';
+
+export interface Env {
+    Bindings: HttpBindings;
+}
+export type Context = HonoContext<Env>;
+export type Routes = Hono<Env>;
+
+/** Aborted when the client leaves before it has its answer. */
+export function clientGone(c: Context): AbortSignal {
+    const { outgoing } = c.env;
+    const controller = new AbortController();
+    const notice = () => {
+        if (!outgoing.writableFinished) controller.abort();
+    };
+    if (outgoing.destroyed) notice();
+    else outgoing.once('close', notice);
+    return controller.signal;
+}
+
+/**
+ * Who shares a line in the queue. On one computer all have the same address, so a browser and a script are told apart
+ * by what they call themselves. It is about fairness, not about safety.
+ */
+export function clientName(c: Context): string {
+    const address = c.env.incoming.socket.remoteAddress ?? '';
+    const header = (name: string) => (c.req.header(name) ?? '').slice(0, 200);
+    return [address, header('origin'), header('user-agent')].join('\n');
+}
+
+/**
+ * Runs `work` with a signal that follows all the given ones. AbortSignal.any would do, but Node 18 has none, and a
+ * signal that lives as long as the server must not collect a listener for every request.
+ */
+export async function withEitherSignal<Result>(
+    signals: readonly AbortSignal[],
+    work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    for (const signal of signals) {
+        if (signal.aborted) abort();
+        signal.addEventListener('abort', abort);
+    }
+    try {
+        return await work(controller.signal);
+    } finally {
+        for (const signal of signals) signal.removeEventListener('abort', abort);
+    }
+}

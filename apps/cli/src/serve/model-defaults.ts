@@ -1,0 +1,41 @@
+// What an Ollama model brings along (its options and its system message) fills what a request leaves open.
+import { isObject, type ChatCompletionParams, type JsonObject, type JsonValue } from 'lapidary';
+
+const numbers = [
+    'temperature',
+    'top_k',
+    'top_p',
+    'min_p',
+    'repeat_penalty',
+    'presence_penalty',
+    'frequency_penalty',
+    'seed',
+] as const;
+
+export function withModelDefaults(
+    request: ChatCompletionParams,
+    { params, system }: { params: JsonObject; system: string | undefined },
+): ChatCompletionParams {
+    const merged: ChatCompletionParams = { ...request };
+    for (const name of numbers) {
+        const value = params[name];
+        if (typeof value === 'number') merged[name] ??= value;
+    }
+    merged.stop ??= stopsOf(params['stop']);
+    const limit = params['num_predict'];
+    if (typeof limit === 'number' && limit > 0 && request.max_completion_tokens == null) merged.max_tokens ??= limit;
+
+    const first: unknown = request.messages[0];
+    const role = isObject(first) ? first['role'] : undefined;
+    if (system && role !== 'system' && role !== 'developer') {
+        merged.messages = [{ role: 'system', content: system }, ...request.messages];
+    }
+    return merged;
+}
+
+function stopsOf(value: JsonValue | undefined): string[] | null {
+    const stops = (Array.isArray(value) ? value : [value]).filter(
+        (text): text is string => typeof text === 'string' && text !== '',
+    );
+    return stops.length > 0 ? stops : null;
+}

@@ -1,0 +1,134 @@
+// Answers in Ollama's words: one JSON object a line while it is written, or one object at the end.
+import { isObject, type ChatCompletionChunk, type Completion, type TokenLogprob } from 'lapidary';
+
+export interface OllamaToolCall {
+    function: { name: string; arguments: unknown };
+}
+
+/** A piece of an answer, whatever it was asked with. */
+export interface Piece {
+    content: string;
+    thinking: string;
+    calls: OllamaToolCall[];
+    logprobs: TokenLogprob[];
+}
+
+/** What is known when an answer is complete. Durations are in nanoseconds. */
+export interface Summary {
+    done_reason: string;
+    total_duration: number;
+    load_duration: number;
+    prompt_eval_count: number;
+    prompt_eval_duration: number;
+    eval_count: number;
+    eval_duration: number;
+}
+
+/** Follows the chunks of the library's stream and remembers what the last line tells. */
+export class Answer {
+    private readonly started = performance.now();
+    private finish = 'stop';
+    private promptTokens = 0;
+    private completionTokens = 0;
+    private promptMs = 0;
+    private completionMs = 0;
+
+    chatPiece(chunk: ChatCompletionChunk): Piece | undefined {
+        this.remember(chunk);
+        const [choice] = chunk.choices;
+        if (!choice) return undefined;
+        if (choice.finish_reason === 'length') this.finish = 'length';
+        const { content, reasoning_content: thinking, tool_calls: calls } = choice.delta;
+        return piece(content ?? '', thinking ?? '', (calls ?? []).map(toolCall), choice.logprobs?.content ?? []);
+    }
+
+    textPiece(chunk: Completion): Piece | undefined {
+        this.remember(chunk);
+        const [choice] = chunk.choices;
+        if (choice?.finish_reason === 'length') this.finish = 'length';
+        return choice ? piece(choice.text, '', [], []) : undefined;
+    }
+
+    summary(loadMs: number): Summary {
+        return {
+            done_reason: this.finish,
+            total_duration: nanoseconds(performance.now() - this.started),
+            load_duration: nanoseconds(loadMs),
+            prompt_eval_count: this.promptTokens,
+            prompt_eval_duration: nanoseconds(this.promptMs),
+            eval_count: this.completionTokens,
+            eval_duration: nanoseconds(this.completionMs),
+        };
+    }
+
+    private remember({ usage, timings }: Pick<ChatCompletionChunk, 'usage' | 'timings'>): void {
+        if (usage) {
+            this.promptTokens = usage.prompt_tokens;
+            this.completionTokens = usage.completion_tokens;
+        }
+        if (timings) {
+            this.promptMs = timings.prompt_ms;
+            this.completionMs = timings.completion_ms;
+        }
+    }
+}
+
+function piece(
+    content: string,
+    thinking: string,
+    calls: OllamaToolCall[],
+    logprobs: TokenLogprob[],
+): Piece | undefined {
+    if (content === '' && thinking === '' && calls.length === 0 && logprobs.length === 0) return undefined;
+    return { content, thinking, calls, logprobs };
+}
+
+export function nanoseconds(milliseconds: number): number {
+    return Math.round(milliseconds * 1e6);
+}
+
+/** Ollama gives arguments as an object, OpenAI as its text. */
+function toolCall(call: { function: { name: string; arguments: string } }): OllamaToolCall {
+    return { function: { name: call.function.name, arguments: parsed(call.function.arguments) } };
+}
+
+function parsed(text: string): unknown {
+    try {
+        const value: unknown = JSON.parse(text);
+        return isObject(value) ? value : {};
+    } catch {
+        return {};
+    }
+}
+
+/** Everything in one piece, for who does not want a stream. */
+export function joined(pieces: readonly Piece[]): Piece {
+    return {
+        content: pieces.map((one) => one.content).join(''),
+        thinking: pieces.map((one) => one.thinking).join(''),
+        calls: pieces.flatMap((one) => one.calls),
+        logprobs: pieces.flatMap((one) => one.logprobs),
+    };
+}
+
+export function chatMembers({ content, thinking, calls, logprobs }: Piece) {
+    return {
+        message: {
+            role: 'assistant',
+            content,
+            ...(thinking === '' ? {} : { thinking }),
+            ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        ...(logprobs.length === 0 ? {} : { logprobs }),
+    };
+}
+
+export function generateMembers({ content, thinking, logprobs }: Piece) {
+    return {
+        response: content,
+        ...(thinking === '' ? {} : { thinking }),
+        ...(logprobs.length === 0 ? {} : { logprobs }),
+    };
+}
+
+export const nothing: Piece = { content: '', thinking: '', calls: [], logprobs: [] };
