@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { hrefOf, parseRoute, type Route } from './router.js';
 
 test('every route has an address that leads back to it', () => {
-    const routes: Route[] = [{ page: 'chat' }, { page: 'chat', conversation: 'a/b' }, { page: 'models' }, { page: 'settings' }];
+    const pages: Route[] = [{ page: 'chat' }, { page: 'models' }, { page: 'settings' }];
+    const routes: Route[] = [...pages, { page: 'chat', conversation: 'a/b' }];
     for (const route of routes) assert.deepEqual(parseRoute(hrefOf(route)), route);
 });
 

@@ -130,7 +130,8 @@ export class Conversations {
     }
 
     async rename(id: string, title: string): Promise<void> {
-        await this.modify(id, (conversation) => ({ ...conversation, title: title.trim() || conversation.title, titled: true }));
+        const wanted = title.trim();
+        if (wanted !== '') await this.modify(id, (conversation) => ({ ...conversation, title: wanted, titled: true }));
     }
 
     async remove(id: string): Promise<void> {

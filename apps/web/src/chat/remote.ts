@@ -33,7 +33,12 @@ export function endpointUrl(endpoint: Endpoint, path: string): string {
     return `${url.origin}${base}${prefix}${path}`;
 }
 
-async function post(endpoint: Endpoint, path: string, body: Json, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+async function post(
+    endpoint: Endpoint,
+    path: string,
+    body: Json,
+    signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
     const response = await request(endpoint, path, { method: 'POST', body: JSON.stringify(body), signal });
     if (!response.body) throw new Error('the server sent an empty answer');
     return response.body;

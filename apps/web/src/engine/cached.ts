@@ -44,7 +44,8 @@ async function builtin(): Promise<CachedModel[]> {
             const blob = await (await opened.match(url))?.blob();
             const name = url.split('/').pop() ?? url;
             const note = 'built-in, for use without a network';
-            if (blob) models.push({ id: url, name, bytes: blob.size, note, remove: async () => await caches.delete(cache) });
+            const remove = async () => await caches.delete(cache);
+            if (blob) models.push({ id: url, name, bytes: blob.size, note, remove });
         }
     }
     return models;

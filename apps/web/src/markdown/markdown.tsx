@@ -9,13 +9,18 @@ export function Markdown({ text }: { text: string }) {
         <div class="markdown">
             {blocks.map((block, index) =>
                 block.token.type === 'code' ? (
-                    <CodeBlock key={index} text={String(block.token['text'])} language={String(block.token['lang'] ?? '')} />
+                    <CodeBlock key={index} text={textOf(block, 'text')} language={textOf(block, 'lang')} />
                 ) : (
                     <MarkdownBlock key={index} block={block} />
                 ),
             )}
         </div>
     );
+}
+
+function textOf({ token }: Block, field: 'text' | 'lang'): string {
+    const value: unknown = (token as unknown as Record<string, unknown>)[field];
+    return typeof value === 'string' ? value : '';
 }
 
 function MarkdownBlock({ block }: { block: Block }) {

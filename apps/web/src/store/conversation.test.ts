@@ -13,7 +13,8 @@ const ids = (steps: { message: Message }[]) => steps.map((step) => step.message.
 
 test('the newest branch is shown unless another was chosen', () => {
     const first = message('answer 1', 'question', 2);
-    const messages = [message('question', null, 1), first, message('answer 2', 'question', 3), message('more', 'answer 1', 4)];
+    const second = message('answer 2', 'question', 3);
+    const messages = [message('question', null, 1), first, second, message('more', 'answer 1', 4)];
     assert.equal(ids(pathOf(conversation, messages)), 'question answer 2');
     const other = choose(conversation, first);
     assert.equal(ids(pathOf(other, messages)), 'question answer 1 more');

@@ -44,7 +44,9 @@ export function BenchPage({ onMenu }: PageProps) {
                                 max={max}
                                 required
                                 value={wish[name]}
-                                onInput={({ currentTarget }) => setWish({ ...wish, [name]: currentTarget.valueAsNumber || 1 })}
+                                onInput={({ currentTarget: { valueAsNumber } }) => {
+                                    setWish({ ...wish, [name]: valueAsNumber || 1 });
+                                }}
                             />
                         </label>
                     ))}

@@ -44,7 +44,12 @@ export function CachedModels() {
                                     {formatBytes(model.bytes)} · {model.note}
                                 </span>
                             </div>
-                            <button type="button" class="button" aria-label={`Delete ${model.name}`} onClick={() => void remove(model)}>
+                            <button
+                                type="button"
+                                class="button"
+                                aria-label={`Delete ${model.name}`}
+                                onClick={() => void remove(model)}
+                            >
                                 Delete
                             </button>
                         </li>

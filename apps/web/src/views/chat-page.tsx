@@ -15,6 +15,8 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
     const answer = useObserved(conversations.answers).get(conversation?.id ?? '');
     const path = conversation ? pathOf(conversation, messages) : [];
     const last = path.at(-1)?.message;
+    // Changes whenever there is more to see.
+    const length = `${path.length} ${last?.content.length ?? 0} ${last?.reasoning?.length ?? 0}`;
 
     useEffect(() => {
         document.title = conversation ? `${conversation.title} · Lapidary` : 'Lapidary';
@@ -43,7 +45,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
             {path.length === 0 ? (
                 <Welcome onPick={(text) => void conversations.send(text)} />
             ) : (
-                <Scroller follow={`${path.length} ${last?.content.length ?? 0} ${last?.reasoning?.length ?? 0}`} key={conversation?.id}>
+                <Scroller key={conversation?.id} follow={length}>
                     <ol class="messages" aria-label="Messages">
                         {path.map((step, index) => (
                             <MessageView

@@ -7,6 +7,9 @@ import { settings } from '../store/settings.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
 
+const builtinAdvice = 'A small model for children’s stories; it knows no facts.';
+const usualAdvice = 'Answers may be wrong; check what matters.';
+
 export function Composer({ answering, focusKey }: { answering: boolean; focusKey: string }) {
     const { conversations, engine } = useApp();
     const state = useObserved(engine.state);
@@ -26,6 +29,8 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
         setText('');
         void conversations.send(said);
     };
+    const stop = () => conversations.stop();
+    const nothing = text.trim() === '';
     const waiting = !useEndpoint && state.phase === 'loading';
     return (
         <form
@@ -51,11 +56,11 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
                     }}
                 />
                 {answering ? (
-                    <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => conversations.stop()}>
+                    <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={stop}>
                         <Icon name="stop" />
                     </button>
                 ) : (
-                    <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={text.trim() === ''}>
+                    <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={nothing}>
                         <Icon name="send" />
                     </button>
                 )}
@@ -77,7 +82,7 @@ function EngineLine({ state }: { state: EngineState }) {
     return (
         <>
             {fallback && <span>{sentence(info.why)} </span>}
-            <span>{builtin ? 'A small model for children’s stories; it knows no facts.' : 'Answers may be wrong; check what matters.'}</span>
+            <span>{builtin ? builtinAdvice : usualAdvice}</span>
         </>
     );
 }

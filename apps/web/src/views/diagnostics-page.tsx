@@ -27,7 +27,11 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
     useEffect(look, [state.phase]);
     const all = { ...report.result, standing, selfTest: test.result, page: pageFacts() };
     return (
-        <PageFrame onMenu={onMenu} title="Diagnostics" intro="What this device offers, what the engine does with it, and what it said.">
+        <PageFrame
+            onMenu={onMenu}
+            title="Diagnostics"
+            intro="What this device offers, what the engine does with it, and what it said."
+        >
             <p class="buttons">
                 <CopyButton text={JSON.stringify(all, null, 2)} label="Copy everything as JSON" words="Copy everything" />
                 <button type="button" class="button" onClick={look}>

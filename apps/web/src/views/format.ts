@@ -27,6 +27,12 @@ export function formatCount(count: number): string {
     return count >= 10_000 ? `${Math.round(count / 1000)}k` : count.toLocaleString('en');
 }
 
+/** Of parameters. */
+export function formatLarge(count: number): string {
+    if (count >= 1e9) return `${(count / 1e9).toFixed(1)} billion`;
+    return count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : formatCount(count);
+}
+
 /** "today", "yesterday", a weekday, a date: how the list of conversations is divided. */
 export function dayOf(time: number, now = Date.now()): string {
     const day = (at: number) => new Date(at).setHours(0, 0, 0, 0);

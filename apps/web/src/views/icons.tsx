@@ -19,7 +19,7 @@ const paths = {
     gauge: 'M5 18a9 9 0 1 1 14 0M12 13l4-5',
     pulse: 'M3 12h4l3-7 4 14 3-7h4',
     sliders: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M6 15v4',
-    sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M19 5l-1.4 1.4M6.4 17.6L5 19',
+    sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5L19 19M19 5l-1.5 1.5M6.5 17.5L5 19',
     moon: 'M20 14.5A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5z',
     half: 'M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16',
     folder: 'M3 6h6l2 2h10v11H3z',
@@ -38,7 +38,15 @@ export function Icon({ name }: { name: IconName }) {
     );
 }
 
-export function IconButton(props: { icon: IconName; label: string; onClick: () => void; disabled?: boolean; class?: string }) {
+interface IconButtonProps {
+    icon: IconName;
+    label: string;
+    onClick: () => void;
+    disabled?: boolean;
+    class?: string;
+}
+
+export function IconButton(props: IconButtonProps) {
     return (
         <button
             type="button"

@@ -26,9 +26,10 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
     const { message } = step;
     const [editing, setEditing] = useState(false);
     const writing = message.status === 'streaming';
+    const again = () => void conversations.regenerate(message);
     return (
         <li class={`message ${message.role}${isLast ? ' last' : ''}`} aria-busy={writing}>
-            <h2 class="only-spoken">{message.role === 'assistant' ? (message.model ?? 'Model') : speakers[message.role]}</h2>
+            <h2 class="only-spoken">{message.model ?? speakers[message.role]}</h2>
             {message.role === 'assistant' && <Gem busy={writing} />}
             {editing ? (
                 <Edit
@@ -47,7 +48,8 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                             key={call.id}
                             call={call}
                             answered={answeredCalls.includes(call.id)}
-                            onResult={busy || !message.toolCalls ? undefined : (text) => void conversations.answerTool(message, call.id, text)}
+                            disabled={busy}
+                            onResult={(text) => void conversations.answerTool(message, call.id, text)}
                         />
                     ))}
                     {writing && message.content === '' && !message.reasoning && <Waiting />}
@@ -57,7 +59,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                             {message.leftOut === 1 ? 'message was' : `${message.leftOut} messages were`} left out.
                         </p>
                     )}
-                    <Ending message={message} onAgain={busy ? undefined : () => void conversations.regenerate(message)} />
+                    <Ending message={message} onAgain={busy ? undefined : again} />
                 </div>
             )}
             {!editing && (
@@ -68,7 +70,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                         <IconButton icon="edit" label="Edit and ask again" onClick={() => setEditing(true)} />
                     )}
                     {message.role === 'assistant' && !busy && (
-                        <IconButton icon="again" label="Answer again" onClick={() => void conversations.regenerate(message)} />
+                        <IconButton icon="again" label="Answer again" onClick={again} />
                     )}
                     <Speed message={message} answer={answer} />
                 </div>
@@ -130,7 +132,15 @@ function Ending({ message, onAgain }: { message: Message; onAgain: (() => void) 
     );
 }
 
-function CalledTool({ call, answered, onResult }: { call: ToolCall; answered: boolean; onResult: ((text: string) => void) | undefined }) {
+interface CalledToolProps {
+    call: ToolCall;
+    answered: boolean;
+    disabled: boolean;
+    onResult: (text: string) => void;
+}
+
+/** People are the tools: they look up what was asked for, and type it in. */
+function CalledTool({ call, answered, disabled, onResult }: CalledToolProps) {
     const [text, setText] = useState('');
     return (
         <figure class="tool-call">
@@ -139,7 +149,7 @@ function CalledTool({ call, answered, onResult }: { call: ToolCall; answered: bo
                 Calls <code>{call.name}</code>
             </figcaption>
             <pre>{pretty(call.arguments)}</pre>
-            {!answered && onResult && (
+            {!answered && !disabled && (
                 <form
                     onSubmit={(event) => {
                         event.preventDefault();
@@ -180,7 +190,12 @@ function Branches({ step, disabled }: { step: Step; disabled: boolean }) {
     };
     return (
         <span class="branches">
-            <IconButton icon="left" label="Previous version" disabled={disabled || index === 0} onClick={() => go(index - 1)} />
+            <IconButton
+                icon="left"
+                label="Previous version"
+                disabled={disabled || index === 0}
+                onClick={() => go(index - 1)}
+            />
             <span>
                 {index + 1}/{siblings.length}
             </span>
@@ -203,9 +218,10 @@ function Speed({ message, answer }: { message: Message; answer: Answer | undefin
     const { completionTokens = 0, completionMs = 0, promptTokens = 0, promptMs = 0 } = message.stats ?? {};
     if (completionTokens === 0) return null;
     const rate = completionMs > 0 ? `${formatRate((completionTokens / completionMs) * 1000)} tokens/s` : '';
+    const within = (ms: number) => (ms > 0 ? ` in ${Math.round(ms)} ms` : '');
     const details = [
-        promptTokens > 0 && `${formatCount(promptTokens)} tokens read${promptMs > 0 ? ` in ${Math.round(promptMs)} ms` : ''}`,
-        `${formatCount(completionTokens)} written${completionMs > 0 ? ` in ${Math.round(completionMs)} ms` : ''}`,
+        promptTokens > 0 && `${formatCount(promptTokens)} tokens read${within(promptMs)}`,
+        `${formatCount(completionTokens)} written${within(completionMs)}`,
     ];
     return (
         <span class="speed" title={details.filter(Boolean).join(', ')}>
@@ -235,7 +251,12 @@ function Edit({ text, onDone }: { text: string; onDone: (text?: string) => void 
                 onDone();
             }}
         >
-            <textarea ref={input} aria-label="Edit message" value={value} onInput={(event) => setValue(event.currentTarget.value)} />
+            <textarea
+                ref={input}
+                aria-label="Edit message"
+                value={value}
+                onInput={(event) => setValue(event.currentTarget.value)}
+            />
             <div class="buttons">
                 <button type="button" class="button" onClick={() => onDone()}>
                     Cancel

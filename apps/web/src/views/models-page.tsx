@@ -6,7 +6,7 @@ import { fitOf } from '../engine/fit.js';
 import type { EngineState } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
 import { CachedModels } from './cached-models.js';
-import { formatBytes, formatCount, formatRate } from './format.js';
+import { formatBytes, formatCount, formatLarge, formatRate } from './format.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
 import { Facts, PageFrame, type PageProps } from './page.js';
@@ -53,7 +53,11 @@ function CurrentModel({ state }: { state: EngineState }) {
             )}
             {phase === 'loading' && (
                 <>
-                    <progress max={progress?.total || 1} value={progress?.total ? progress.done : undefined} aria-label="Loading" />
+                    <progress
+                        max={progress?.total || 1}
+                        value={progress?.total ? progress.done : undefined}
+                        aria-label="Loading"
+                    />
                     <p>
                         {describeState(state)}{' '}
                         <button type="button" class="link" onClick={() => void engine.call('cancel', undefined)}>
@@ -65,7 +69,7 @@ function CurrentModel({ state }: { state: EngineState }) {
             {info && (
                 <Facts
                     facts={[
-                        ['Runs on', info.adapter ? `${info.backend.toUpperCase()} · ${info.adapter}` : info.backend.toUpperCase()],
+                        ['Runs on', [info.backend.toUpperCase(), info.adapter].filter(Boolean).join(' · ')],
                         ['Because', info.why],
                         ['Weights', formatBytes(info.weightBytes)],
                         ['Context', `${formatCount(info.contextLength)} tokens`],
@@ -81,7 +85,7 @@ function describeFile(description: Record<string, unknown>): [string, string][] 
     const wanted = { variant: 'Variant', parameters: 'Parameters', quantization: 'Quantisation', license: 'Licence' };
     return Object.entries(wanted).flatMap(([key, label]): [string, string][] => {
         const value = description[key];
-        if (typeof value === 'number') return [[label, value >= 1e6 ? `${formatRate(value / 1e6)} million` : String(value)]];
+        if (typeof value === 'number') return [[label, formatLarge(value)]];
         return typeof value === 'string' && value !== '' ? [[label, value]] : [];
     });
 }
@@ -94,7 +98,10 @@ function BuiltinChoice({ current }: { current: boolean }) {
                 <Icon name="cube" />
                 Built-in
             </h3>
-            <p>Storyteller, {formatBytes(builtinBytes)}: small stories for children, at once and offline. It knows no facts.</p>
+            <p>
+                Storyteller, {formatBytes(builtinBytes)}: small stories for children, at once and offline. It knows no
+                facts.
+            </p>
             <button type="button" class="button" onClick={() => app.loadModel({ kind: 'builtin' })}>
                 {current ? 'Load again' : 'Load'}
             </button>
@@ -244,12 +251,18 @@ function LocalOllama({ probe }: { probe: Probe | undefined }) {
             <h2>Ollama on this computer</h2>
             {task.result === undefined && (
                 <p class="faint">
-                    {task.running ? 'Looking…' : 'Start the app with lapidary serve to use the models that Ollama has downloaded.'}
+                    {task.running
+                        ? 'Looking…'
+                        : 'Start the app with lapidary serve to use the models that Ollama has downloaded.'}
                 </p>
             )}
             {task.result?.length === 0 && <p class="faint">No models found.</p>}
             {task.result && task.result.length > 0 && (
-                <ModelList models={task.result} probe={probe} onLoad={(model) => app.loadModel({ kind: 'ollama', model })} />
+                <ModelList
+                    models={task.result}
+                    probe={probe}
+                    onLoad={(model) => app.loadModel({ kind: 'ollama', model })}
+                />
             )}
         </section>
     );
@@ -263,17 +276,31 @@ interface Listed {
     problem?: string;
 }
 
-function ModelList({ models, probe, onLoad }: { models: Listed[]; probe: Probe | undefined; onLoad: (name: string) => void }) {
+interface ModelListProps {
+    models: Listed[];
+    probe: Probe | undefined;
+    onLoad: (name: string) => void;
+}
+
+function ModelList({ models, probe, onLoad }: ModelListProps) {
     return (
         <ul class="model-list">
             {models.map(({ name, bytes, parameters, quantization, problem }) => (
                 <li key={name}>
                     <div>
                         <strong>{name}</strong>
-                        <span class="faint">{[parameters, quantization, formatBytes(bytes)].filter(Boolean).join(' · ')}</span>
+                        <span class="faint">
+                            {[parameters, quantization, formatBytes(bytes)].filter(Boolean).join(' · ')}
+                        </span>
                         {problem ? <span class="problem">{problem}</span> : <FitMark bytes={bytes} probe={probe} />}
                     </div>
-                    <button type="button" class="button" disabled={problem !== undefined} aria-label={`Load ${name}`} onClick={() => onLoad(name)}>
+                    <button
+                        type="button"
+                        class="button"
+                        disabled={problem !== undefined}
+                        aria-label={`Load ${name}`}
+                        onClick={() => onLoad(name)}
+                    >
                         Load
                     </button>
                 </li>

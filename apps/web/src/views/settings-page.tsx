@@ -62,7 +62,9 @@ export function SettingsPage({ onMenu }: PageProps) {
             <section class="card">
                 <h2>Tools</h2>
                 <label>
-                    <span>Functions the model may call, as JSON in the form of OpenAI’s API. You give the results yourself.</span>
+                    <span>
+                        Functions the model may call, as JSON in the form of OpenAI’s API. You give the results yourself.
+                    </span>
                     <textarea
                         rows={4}
                         class="code"
@@ -93,7 +95,9 @@ function EngineSettings({ value }: { value: Settings }) {
                     <span>Compute on</span>
                     <select
                         value={value.backend}
-                        onChange={({ currentTarget }) => settings.update({ backend: currentTarget.value as Settings['backend'] })}
+                        onChange={({ currentTarget }) => {
+                            settings.update({ backend: currentTarget.value as Settings['backend'] });
+                        }}
                     >
                         <option value="auto">the GPU if there is one</option>
                         <option value="gpu">the GPU</option>
