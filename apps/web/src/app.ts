@@ -31,14 +31,15 @@ export class App {
     }
 
     static async start(): Promise<App> {
-        let database: Database | undefined;
+        let app: App;
         try {
-            database = await Database.open();
+            app = new App(await Database.open());
+            await app.conversations.start();
         } catch {
             notify('This browser does not let the page store anything: conversations last until you leave.');
+            app = new App(undefined);
+            await app.conversations.start();
         }
-        const app = new App(database);
-        await app.conversations.start();
         // Nothing is loaded for someone whose answers come from elsewhere.
         const wish = settings.value.useEndpoint ? undefined : wishFor(rememberedChoice());
         void app.engine.start(wish);
