@@ -29,6 +29,7 @@ Api::Method Api::find_method(std::string_view name) {
         {"session.close", &Api::session_close},
         {"session.logits", &Api::session_logits},
         {"session.generate", &Api::session_generate},
+        {"session.embed", &Api::session_embed},
         {"session.perplexity", &Api::session_perplexity},
         {"session.bench", &Api::session_bench},
     });

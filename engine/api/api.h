@@ -39,6 +39,8 @@ struct OpenSession {
     bool busy = false;
 };
 
+struct Generation;  // generate_method.cpp
+
 class Api {
   public:
     // Without a GpuHost there is only the CPU backend.
@@ -75,9 +77,14 @@ class Api {
     Task<Result<Reply>> session_create(Call& call);
     Task<Result<Reply>> session_close(Call& call);
     Task<Result<Reply>> session_logits(Call& call);
-    Task<Result<Reply>> session_generate(Call& call);
+    Task<Result<Reply>> session_embed(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    // generate_method.cpp
+    Task<Result<Reply>> session_generate(Call& call);
+    Task<Result<Reply>> generate_text(Call& call, OpenSession& open, Generation& generation);
+    Task<Result<Reply>> generate_chat(Call& call, OpenSession& open, Generation& generation);
+    Result<Generation> read_generation(Call& call, OpenSession& open);
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
 
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;

@@ -152,47 +152,6 @@ TEST_F(ApiTest, AnswersAConversation) {
     EXPECT_FALSE(answer.json["text"].get<std::string>().empty());
 }
 
-TEST_F(ApiTest, GoesOnBehindTokensThatWereTold) {
-    const uint32_t model = open(kStoryteller);
-    json request = {{"messages", {{{"role", "user"}, {"content", "Tell me a story."}}}},
-                    {"max_tokens", 12},
-                    {"sampling", {{"temperature", 0.8}, {"seed", 5}}}};
-    for (const char* kind : {"content", "text"}) {
-        if (kind == std::string_view("text")) {
-            request.erase("messages");
-            request["prompt"] = "Once upon a time";
-        }
-        request.erase("resume");
-        request["session"] = session(model);
-        const auto whole = call("session.generate", request);
-        ASSERT_TRUE(whole.ok) << whole.json.dump();
-        std::string told;
-        json known = json::array();
-        for (const json& event : events()) {
-            if (event["type"] != kind || known.size() >= 5) continue;
-            told += event["text"].get<std::string>();
-            known.insert(known.end(), event["tokens"].begin(), event["tokens"].end());
-        }
-        ASSERT_GE(known.size(), 5);
-        request["resume"] = known;
-        request["session"] = session(model);  // one that knows nothing
-        const auto rest = call("session.generate", request);
-        ASSERT_TRUE(rest.ok) << rest.json.dump();
-        for (const json& event : events()) {
-            if (event["type"] == kind) told += event["text"].get<std::string>();
-        }
-        EXPECT_EQ(told, whole.json["text"]);
-        EXPECT_EQ(rest.json["text"], whole.json["text"]);
-        EXPECT_EQ(rest.json["prompt_tokens"], whole.json["prompt_tokens"]);
-        EXPECT_EQ(rest.json["completion_tokens"], 12);
-        request["max_tokens"] = known.size();
-        EXPECT_EQ(call("session.generate", request).json["completion_tokens"], known.size());
-        request["max_tokens"] = 12;
-    }
-    request["resume"] = {-1};
-    EXPECT_EQ(call("session.generate", request).json["code"], "invalid_argument");
-}
-
 TEST_F(ApiTest, AUserCannotEndTheirOwnTurn) {
     const uint32_t id = session(open(kStoryteller));
     const auto tokens_of = [&](const char* content) {

@@ -30,4 +30,9 @@ Result<std::shared_ptr<const tokenizer::Tokenizer>> OpenModel::tokenizer() {
     return tokenizer_;
 }
 
+Result<std::shared_ptr<const grammar::TokenTexts>> OpenModel::token_texts() {
+    if (token_texts_ == nullptr) token_texts_ = std::make_shared<const grammar::TokenTexts>(TRY(tokenizer()));
+    return token_texts_;
+}
+
 }  // namespace lapidary::api

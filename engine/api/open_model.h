@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "gguf/file.h"
+#include "grammar/token_texts.h"
 #include "infer/gpu_model.h"
 #include "model/config.h"
 #include "model/weights.h"
@@ -23,6 +24,7 @@ struct OpenModel {
     Result<std::shared_ptr<const model::Config>> config();
     Result<std::shared_ptr<const model::WeightTable>> weights();
     Result<std::shared_ptr<const tokenizer::Tokenizer>> tokenizer();
+    Result<std::shared_ptr<const grammar::TokenTexts>> token_texts();
 
     // Null until loaded for that backend.
     std::shared_ptr<const reference::Weights> cpu_weights;
@@ -32,6 +34,7 @@ struct OpenModel {
     std::shared_ptr<const model::Config> config_;
     std::shared_ptr<const model::WeightTable> weights_;
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
+    std::shared_ptr<const grammar::TokenTexts> token_texts_;
 };
 
 }  // namespace lapidary::api

@@ -1,13 +1,8 @@
 // session.*: a context to run a model in, and what can be asked of it.
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <utility>
 
 #include "api/api.h"
 #include "api/token_blob.h"
-#include "chat/render.h"
-#include "infer/answer.h"
 #include "infer/gpu_runner.h"
 #include "infer/perplexity.h"
 #include "model/memory.h"
@@ -16,116 +11,8 @@
 namespace lapidary::api {
 namespace {
 
-constexpr size_t kMaxStops = 64;
-constexpr int64_t kMaxTokens = 1 << 26;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr uint32_t kDefaultWindow = 512;  // perplexity
-
-// What Gemma 4's makers recommend, where neither the file nor the caller says otherwise.
-constexpr float kTemperature = 1.0f;
-constexpr int32_t kTopK = 64;
-constexpr float kTopP = 0.95f;
-
-Result<sample::Params> sampling_params(const Args& args, const model::Config& config, uint64_t default_seed) {
-    constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
-    sample::Params out;
-    const model::SamplingHints& hints = config.sampling;
-    out.temperature = TRY(args.number_or("temperature", hints.temperature.value_or(kTemperature)));
-    out.top_k = int32_t(TRY(args.integer_or("top_k", 0, kMaxInt, hints.top_k.value_or(kTopK))));
-    out.top_p = TRY(args.number_or("top_p", hints.top_p.value_or(kTopP)));
-    out.min_p = TRY(args.number_or("min_p", 0));
-    out.repeat_penalty = TRY(args.number_or("repeat_penalty", 1));
-    out.presence_penalty = TRY(args.number_or("presence_penalty", 0));
-    out.frequency_penalty = TRY(args.number_or("frequency_penalty", 0));
-    out.penalty_window = uint32_t(TRY(args.integer_or("repeat_last_n", 0, kMaxTokens, 64)));
-    out.seed = uint64_t(TRY(args.integer_or("seed", 0, kMaxInt << 21, int64_t(default_seed))));
-    const Json& bias = args.member("logit_bias");
-    if (!bias.is_null() && !bias.is_object()) {
-        return fail(Code::invalid_argument, "'logit_bias' must be an object of token ids and numbers");
-    }
-    for (const auto& [id, value] : bias.items()) {
-        const bool is_id = !id.empty() && id.size() <= 7 && id.find_first_not_of("0123456789") == std::string::npos;
-        if (!is_id || !value.is_number()) {
-            return fail(Code::invalid_argument, "'logit_bias' must be an object of token ids and numbers");
-        }
-        out.logit_bias[int32_t(std::strtol(id.c_str(), nullptr, 10))] = value.get<float>();
-    }
-    for (const int32_t token : config.suppress_tokens) out.logit_bias[token] = -std::numeric_limits<float>::infinity();
-    return out;
-}
-
-Json event_json(const chat::Event& event) {
-    switch (event.kind) {
-        case chat::EventKind::content: return {{"type", "content"}, {"text", event.text}};
-        case chat::EventKind::reasoning: return {{"type", "reasoning"}, {"text", event.text}};
-        case chat::EventKind::tool_call:
-            return {{"type", "tool_call"},
-                    {"index", event.index},
-                    {"id", event.id},
-                    {"name", event.name},
-                    {"arguments", event.arguments}};
-        case chat::EventKind::invalid_tool_call:
-            return {{"type", "invalid_tool_call"}, {"text", event.text}, {"error", event.error}};
-    }
-    return {};
-}
-
-Json message_json(const infer::ChatAnswer& answer) {
-    Json message = {{"role", "assistant"}, {"content", answer.content()}};
-    if (!answer.reasoning().empty()) message["reasoning_content"] = answer.reasoning();
-    for (const chat::Event& call : answer.tool_calls()) {
-        message["tool_calls"].push_back({{"id", call.id},
-                                         {"type", "function"},
-                                         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
-    }
-    return message;
-}
-
-// Tokens of the answer that its reader has seen already: a host that lost its GPU half-way goes on behind them.
-Result<std::vector<int32_t>> known_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
-    std::vector<int32_t> tokens;
-    const Json& list = args.member("resume");
-    if (list.is_null()) return tokens;
-    if (!list.is_array()) return fail(Code::invalid_argument, "'resume' must be a list of tokens");
-    for (const Json& item : list) {
-        const int64_t token = item.is_number_integer() ? item.get<int64_t>() : -1;
-        if (token < 0 || token > std::numeric_limits<int32_t>::max() || !tokenizer.is_valid(int32_t(token))) {
-            return fail(Code::invalid_argument, "'resume' must be a list of tokens");
-        }
-        tokens.push_back(int32_t(token));
-    }
-    return tokens;
-}
-
-// Reads the known tokens with the prompt, and counts them as what they are: a part of the answer.
-Task<Result<infer::GenerateStats>> generate_after(infer::Session& session, std::vector<int32_t> prompt,
-                                                  std::span<const int32_t> known, infer::GenerateOptions options,
-                                                  infer::GenerateListener listener, Breathe breathe) {
-    const auto prompt_tokens = uint32_t(prompt.size());
-    const auto count = uint32_t(known.size());
-    if (options.max_tokens > 0 && count >= options.max_tokens) {
-        co_return infer::GenerateStats{
-            .finish = infer::Finish::length, .prompt_tokens = prompt_tokens, .completion_tokens = count};
-    }
-    if (options.max_tokens > 0) options.max_tokens -= count;
-    prompt.insert(prompt.end(), known.begin(), known.end());
-    auto stats = CO_TRY(
-        co_await session.generate(std::move(prompt), std::move(options), std::move(listener), std::move(breathe)));
-    stats.prompt_tokens = prompt_tokens;
-    stats.cached_tokens = std::min(stats.cached_tokens, prompt_tokens);
-    stats.completion_tokens += count;
-    co_return stats;
-}
-
-Json stats_json(const infer::GenerateStats& stats, uint64_t seed) {
-    return {{"finish_reason", stats.finish == infer::Finish::stop ? "stop" : "length"},
-            {"prompt_tokens", stats.prompt_tokens},
-            {"cached_tokens", stats.cached_tokens},
-            {"completion_tokens", stats.completion_tokens},
-            {"prompt_ms", stats.prompt_ms},
-            {"completion_ms", stats.completion_ms},
-            {"seed", seed}};
-}
 
 }  // namespace
 
@@ -201,84 +88,15 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     co_return Reply{.json = {{"tokens", count}, {"vocabulary", open->session->runner().vocabulary()}}};
 }
 
-// {session, prompt | messages, tools, thinking, max_tokens, sampling, stop, resume} → text or message, and what it took
-Task<Result<Reply>> Api::session_generate(Call& call) {
+// {session} + ids → float32 [width]: the mean over the positions of the hidden state after the last norm
+Task<Result<Reply>> Api::session_embed(Call& call) {
     const auto open = CO_TRY(take_session(call));
-    const auto config = CO_TRY(open->model->config());
-    const auto tokenizer = CO_TRY(open->model->tokenizer());
-    infer::GenerateOptions options;
-    options.max_tokens = uint32_t(CO_TRY(call.args.integer_or("max_tokens", 0, kMaxTokens, 0)));
-    const auto fresh_seed = uint64_t(host_.now() * 1000) % (1ull << 32);
-    options.sampling = CO_TRY(sampling_params(Args(call.args.member("sampling")), *config, fresh_seed));
-    const std::vector<std::string> stops = CO_TRY(call.args.strings("stop", kMaxStops));
-    const std::vector<int32_t> known = CO_TRY(known_tokens(call.args, *tokenizer));
-
-    const auto progress = progress_of(call);
-    infer::GenerateListener listener;
-    listener.on_prompt = [&](uint32_t done, uint32_t total) { progress(done, total); };
-    listener.is_end = [&](int32_t token) { return tokenizer->is_end_of_generation(token); };
-
-    if (!call.args.has("messages")) {
-        const tokenizer::EncodeOptions encode{.add_bos = CO_TRY(call.args.boolean_or("add_bos", true)),
-                                              .parse_special = CO_TRY(call.args.boolean_or("parse_special", true))};
-        std::vector<int32_t> prompt = tokenizer->encode(CO_TRY(call.args.string("prompt")), encode);
-        infer::TextAnswer answer(tokenizer, stops);
-        std::string text;
-        for (const int32_t token : known) text += answer.feed(token);
-        const auto tell = [&](const std::string& piece, int32_t token) {
-            text += piece;
-            emit(call, {{"type", "text"}, {"text", piece}, {"tokens", Json::array({token})}});
-        };
-        listener.on_token = [&](int32_t token) {
-            tell(answer.feed(token), token);
-            return !answer.stopped();
-        };
-        const auto stats = CO_TRY(
-            co_await generate_after(*open->session, std::move(prompt), known, options, listener, breathe_for(call)));
-        if (const std::string rest = answer.finish(); !rest.empty()) {
-            text += rest;
-            emit(call, {{"type", "text"}, {"text", rest}, {"tokens", Json::array()}});
-        }
-        Json json = stats_json(stats, options.sampling.seed);
-        json["text"] = std::move(text);
-        co_return Reply{.json = std::move(json)};
-    }
-
-    const auto conversation =
-        CO_TRY(chat::conversation_from_json(call.args.member("messages"), call.args.member("tools")));
-    const bool thinking = CO_TRY(call.args.boolean_or("thinking", false));
-    const auto size = config->is_small() ? chat::ModelSize::small : chat::ModelSize::large;
-    const auto prompt = CO_TRY(chat::render_pieces(
-        conversation, {.size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always}));
-    if (prompt.end == chat::PromptEnd::awaiting_results) {
-        co_return fail(Code::invalid_argument, "the last message calls tools: send their results to go on");
-    }
-    std::vector<tokenizer::TextPiece> pieces;
-    for (const chat::Piece& piece : prompt.pieces) pieces.push_back({piece.text, piece.trusted});
-    std::vector<int32_t> untold;  // tokens since the last event
-    bool repeating = true;
-    infer::ChatAnswer answer(tokenizer, {.start = prompt.end, .thinking = thinking, .tools = conversation.tools}, stops,
-                             [&](const chat::Event& event) {
-                                 if (repeating) return;
-                                 Json json = event_json(event);
-                                 json["tokens"] = std::exchange(untold, {});
-                                 emit(call, json);
-                             });
-    for (const int32_t token : known) answer.feed(token);
-    repeating = false;
-    listener.on_token = [&](int32_t token) {
-        untold.push_back(token);
-        answer.feed(token);
-        return !answer.stopped();
-    };
-    const auto stats = CO_TRY(co_await generate_after(*open->session, tokenizer->encode_pieces(pieces), known, options,
-                                                      listener, breathe_for(call)));
-    answer.finish();
-    Json json = stats_json(stats, options.sampling.seed);
-    if (!answer.tool_calls().empty()) json["finish_reason"] = "tool_calls";
-    json["text"] = answer.content();
-    json["message"] = message_json(answer);
-    co_return Reply{.json = std::move(json)};
+    const std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
+    const std::vector<float> mean = CO_TRY(co_await open->session->embed(tokens, breathe_for(call)));
+    Reply reply{.json = {{"tokens", tokens.size()}, {"width", mean.size()}},
+                .blob = Bytes(mean.size() * sizeof(float))};
+    std::memcpy(reply.blob.data(), mean.data(), reply.blob.size());
+    co_return reply;
 }
 
 // {session, window} + ids → {perplexity, nll, tokens, window}, with progress

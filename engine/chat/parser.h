@@ -53,6 +53,9 @@ class OutputParser {
     // The output has ended: what was held back comes out. A call that was not closed is kept if it is complete.
     std::vector<Event> finish();
 
+    // Ordinary text that comes now belongs to the answer: not to a thought, not to a call.
+    [[nodiscard]] bool in_content() const { return state_ == State::content; }
+
   private:
     enum class State : uint8_t { content, channel_name, thought, call };
 

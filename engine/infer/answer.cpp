@@ -15,11 +15,13 @@ ChatAnswer::ChatAnswer(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, ch
       stops_(std::move(stops)),
       on_event_(std::move(on_event)) {}
 
-void ChatAnswer::feed(int32_t token) {
+bool ChatAnswer::is_marker(int32_t token) const {
     const tokenizer::TokenKind kind = tokenizer_->kind(token);
-    if (kind != tokenizer::TokenKind::control && kind != tokenizer::TokenKind::user_defined) {
-        return take(parser_.feed_text(decoder_.feed(token)));
-    }
+    return kind == tokenizer::TokenKind::control || kind == tokenizer::TokenKind::user_defined;
+}
+
+void ChatAnswer::feed(int32_t token) {
+    if (!is_marker(token)) return take(parser_.feed_text(decoder_.feed(token)));
     // A marker token ends whatever character was under way.
     take(parser_.feed_text(decoder_.finish()));
     take(parser_.feed_special(tokenizer_->text(token)));
@@ -48,7 +50,7 @@ void ChatAnswer::tell(const chat::Event& event) {
     if (event.kind == chat::EventKind::content) content_ += event.text;
     if (event.kind == chat::EventKind::reasoning) reasoning_ += event.text;
     if (event.kind == chat::EventKind::tool_call) tool_calls_.push_back(event);
-    if (on_event_) on_event_(event);
+    if (on_event_ && !silent_) on_event_(event);
 }
 
 }  // namespace lapidary::infer

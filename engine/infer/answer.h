@@ -40,6 +40,10 @@ class ChatAnswer {
     void feed(int32_t token);
     void finish();
     [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+    // Whether this token, if it came next, would be text of the content.
+    [[nodiscard]] bool is_content(int32_t token) const { return !is_marker(token) && parser_.in_content(); }
+    // Until further notice nobody is told; the message grows all the same.
+    void set_silent(bool silent) { silent_ = silent; }
 
     // What has been told so far.
     [[nodiscard]] const std::string& content() const { return content_; }
@@ -47,6 +51,7 @@ class ChatAnswer {
     [[nodiscard]] const std::vector<chat::Event>& tool_calls() const { return tool_calls_; }
 
   private:
+    [[nodiscard]] bool is_marker(int32_t token) const;
     void take(const std::vector<chat::Event>& events);
     void tell(const chat::Event& event);
 
@@ -55,6 +60,7 @@ class ChatAnswer {
     chat::OutputParser parser_;
     tokenizer::StopMatcher stops_;
     OnEvent on_event_;
+    bool silent_ = false;
     std::string content_;
     std::string reasoning_;
     std::vector<chat::Event> tool_calls_;

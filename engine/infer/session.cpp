@@ -48,7 +48,13 @@ Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, Gener
     }
     CO_TRY(sample::check(options.sampling, runner_->vocabulary()));
     GenerateStats stats;
-    stats.prompt_tokens = uint32_t(prompt.size());
+    const uint32_t answered_before = std::min(options.answered, uint32_t(prompt.size()));
+    stats.prompt_tokens = uint32_t(prompt.size()) - answered_before;
+    stats.completion_tokens = answered_before;
+    if (options.max_tokens > 0 && answered_before >= options.max_tokens) {
+        stats.finish = Finish::length;
+        co_return stats;
+    }
     const double started = clock_();
     runner_->truncate(common_prefix(prompt));
     stats.cached_tokens = runner_->position();
@@ -65,9 +71,11 @@ Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, Gener
     };
     while (true) {
         // The step is the position of the token, so a regenerated answer with the same seed is the same answer.
-        const auto choice = CO_TRY(sampler.sample(logits, uint32_t(tokens_.size())));
+        const sample::Allowed allowed = listener.allowed ? CO_TRY(listener.allowed()) : sample::Allowed{};
+        const auto choice = CO_TRY(sampler.sample(logits, uint32_t(tokens_.size()), allowed));
         ++stats.completion_tokens;
         if (listener.is_end && listener.is_end(choice.token)) co_return finish(Finish::stop);
+        if (listener.on_score) listener.on_score(sample::score(logits, choice.token, options.top_logprobs));
         if (listener.on_token && !listener.on_token(choice.token)) co_return finish(Finish::stop);
         if (stats.completion_tokens == options.max_tokens) co_return finish(Finish::length);
         if (runner_->position() == runner_->context()) co_return finish(Finish::length);
@@ -92,6 +100,15 @@ Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe 
         }
     }
     co_return Status{};
+}
+
+Task<Result<std::vector<float>>> Session::embed(std::vector<int32_t> tokens, Breathe breathe) {
+    if (tokens.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
+    reset();
+    auto mean = co_await runner_->embed(tokens, std::move(breathe));
+    // A runner that failed holds nothing; one that did not, holds these.
+    if (mean) tokens_ = std::move(tokens);
+    co_return mean;
 }
 
 }  // namespace lapidary::infer

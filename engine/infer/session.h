@@ -9,13 +9,18 @@
 #include <vector>
 
 #include "model/runner.h"
+#include "sample/logprobs.h"
 #include "sample/sampler.h"
 
 namespace lapidary::infer {
 
 struct GenerateOptions {
-    uint32_t max_tokens = 0;  // 0: until the model ends or the context is full
+    uint32_t max_tokens = 0;  // of the answer; 0: until the model ends or the context is full
     sample::Params sampling;
+    // So many tokens at the end of the prompt are the beginning of the answer: they count as answered.
+    uint32_t answered = 0;
+    // How many of the most likely tokens `on_score` is told with each token of the answer.
+    uint32_t top_logprobs = 0;
 };
 
 enum class Finish : uint8_t {
@@ -25,9 +30,9 @@ enum class Finish : uint8_t {
 
 struct GenerateStats {
     Finish finish = Finish::stop;
-    uint32_t prompt_tokens = 0;
-    uint32_t cached_tokens = 0;      // of the prompt, already known from before
-    uint32_t completion_tokens = 0;  // the token that ended the answer included
+    uint32_t prompt_tokens = 0;      // without what was answered before
+    uint32_t cached_tokens = 0;      // of what was given, already known from before
+    uint32_t completion_tokens = 0;  // the token that ended the answer included, and what was answered before
     double prompt_ms = 0;
     double completion_ms = 0;
 };
@@ -36,6 +41,10 @@ struct GenerateStats {
 struct GenerateListener {
     // Prompt tokens done and in all.
     std::function<void(uint32_t done, uint32_t total)> on_prompt;
+    // Which tokens may come next; asked before each is chosen. An empty set means all.
+    std::function<Result<sample::Allowed>()> allowed;
+    // What the model thought of a token of the answer; told before the token itself.
+    std::function<void(const sample::TokenScore&)> on_score;
     // A token of the answer; false stops.
     std::function<bool(int32_t token)> on_token;
     // Ends the answer; it is not passed to on_token.
@@ -58,6 +67,9 @@ class Session {
     // Logits of every position of `tokens`, from an empty context, handed out one row at a time.
     using OnRow = std::function<Task<Status>(uint32_t position, std::vector<float> logits)>;
     Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe);
+
+    // The mean hidden state of `tokens`, from an empty context. [width]
+    Task<Result<std::vector<float>>> embed(std::vector<int32_t> tokens, Breathe breathe);
 
     void reset();
 

@@ -40,6 +40,13 @@ class Runner {
     // The logits are soft-capped, in f32.
     virtual Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                                  Breathe breathe) = 0;
+
+    // Appends tokens like `run`; the mean over their positions of the hidden state after the final norm. [width]
+    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe);
 };
+
+inline Task<Result<std::vector<float>>> Runner::embed(std::span<const int32_t> /*tokens*/, Breathe /*breathe*/) {
+    co_return fail(Code::unsupported, "this backend cannot embed text yet: use the CPU backend");
+}
 
 }  // namespace lapidary

@@ -68,39 +68,68 @@ void Forward::truncate(uint32_t length) {
     cache_.truncate(*config_, length);
 }
 
-Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
-    const uint32_t start = position_;
+Status Forward::check(std::span<const int32_t> tokens) const {
     if (tokens.size() > context_ - position_) {
-        co_return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
-                       context_, position_);
+        return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
+                    context_, position_);
     }
     for (const int32_t token : tokens) {
         if (token < 0 || uint32_t(token) >= config_->vocabulary) {
-            co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
-                           config_->vocabulary);
+            return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
+                        config_->vocabulary);
         }
     }
+    return {};
+}
+
+Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
     std::vector<float> logits;
-    for (size_t done = 0; done < tokens.size(); done += kBlock) {
-        const auto block = tokens.subspan(done, std::min(kBlock, tokens.size() - done));
-        const bool final_block = done + block.size() == tokens.size();
-        const auto block_wants = wanted == LogitsWanted::last && !final_block ? LogitsWanted::none : wanted;
-        auto rows = co_await run_block(block, block_wants, breathe);
-        if (!rows) {
-            truncate(start);
-            // Layers before the error have appended what `position_` does not count yet.
-            cache_.truncate(*config_, start);
-            co_return std::unexpected(std::move(rows).error());
-        }
-        logits.insert(logits.end(), rows->begin(), rows->end());
-    }
+    CO_TRY(co_await run_blocks(
+        tokens,
+        [&](std::span<const float> hidden, bool last) {
+            const bool none = wanted == LogitsWanted::none || (wanted == LogitsWanted::last && !last);
+            if (none && !trace_) return;
+            const std::vector<float> rows = head(wanted == LogitsWanted::all ? hidden : hidden.last(config_->width));
+            if (!none) logits.insert(logits.end(), rows.begin(), rows.end());
+        },
+        std::move(breathe)));
     co_return logits;
 }
 
-Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, LogitsWanted wanted,
-                                                    Breathe breathe) {
+Task<Result<std::vector<float>>> Forward::embed(std::span<const int32_t> tokens, Breathe breathe) {
     const size_t d = config_->width;
-    std::vector<float> h = embed(tokens);                           // [t, d]
+    std::vector<double> sum(d);
+    CO_TRY(co_await run_blocks(
+        tokens,
+        [&](std::span<const float> hidden, bool /*last*/) {
+            const std::vector<float> rows = normed(hidden);
+            for (size_t i = 0; i < rows.size(); ++i) sum[i % d] += double(rows[i]);
+        },
+        std::move(breathe)));
+    std::vector<float> mean(d);
+    for (size_t i = 0; i < d; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
+    co_return mean;
+}
+
+Task<Status> Forward::run_blocks(std::span<const int32_t> tokens, OnBlock take, Breathe breathe) {
+    CO_TRY(check(tokens));
+    const uint32_t start = position_;
+    for (size_t done = 0; done < tokens.size(); done += kBlock) {
+        const auto block = tokens.subspan(done, std::min(kBlock, tokens.size() - done));
+        const auto hidden = co_await run_block(block, breathe);
+        if (!hidden) {
+            truncate(start);
+            // Layers before the error have appended what `position_` does not count yet.
+            cache_.truncate(*config_, start);
+            co_return std::unexpected(hidden.error());
+        }
+        take(*hidden, done + block.size() == tokens.size());
+    }
+    co_return Status{};
+}
+
+Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, Breathe breathe) {
+    std::vector<float> h = embeddings(tokens);                      // [t, d]
     const std::vector<float> inputs = per_layer_inputs(tokens, h);  // [t, layers, P]
     for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
         trace(layer, h);
@@ -111,13 +140,11 @@ Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tok
         if (breathe) CO_TRY(co_await breathe());
     }
     position_ += uint32_t(tokens.size());
-    if (wanted == LogitsWanted::none && !trace_) co_return std::vector<float>{};
-    const auto rows = wanted == LogitsWanted::all ? std::span<const float>(h) : std::span<const float>(h).last(d);
-    co_return head(rows);
+    co_return h;
 }
 
 // h = token_embd[id] · sqrt(d)
-std::vector<float> Forward::embed(std::span<const int32_t> tokens) const {
+std::vector<float> Forward::embeddings(std::span<const int32_t> tokens) const {
     const size_t d = config_->width;
     const Matrix table = weights_->matrix(table_->token_embd);
     const float scale = std::sqrt(float(d));
@@ -285,10 +312,16 @@ void Forward::per_layer_block(uint32_t layer, std::span<const float> inputs, std
     add_rms_norm(apply(w.proj, gate), vectors_[layer].post_norm, config_->norm_epsilon, h);
 }
 
-// softcap(head · rms(h))
-std::vector<float> Forward::head(std::span<const float> h) const {
+// rms(h)
+std::vector<float> Forward::normed(std::span<const float> h) const {
     std::vector<float> n(h.size());
     rms_norm(h, output_norm_, config_->width, config_->norm_epsilon, n);
+    return n;
+}
+
+// softcap(head · rms(h))
+std::vector<float> Forward::head(std::span<const float> h) const {
+    const std::vector<float> n = normed(h);
     trace(uint32_t(config_->layers.size()), n);
     std::vector<float> logits = apply(table_->head(), n);
     softcap(logits, config_->logit_softcap);

@@ -28,6 +28,7 @@ class Forward final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
+    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
 
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
 
@@ -39,14 +40,20 @@ class Forward final : public Runner {
         float output_scale = 1;
     };
 
-    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
-    std::vector<float> embed(std::span<const int32_t> tokens) const;
+    Status check(std::span<const int32_t> tokens) const;
+    // What a block of tokens becomes: [t, width] before the final norm.
+    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Breathe breathe);
+    // Block after block; `take` gets what each becomes, and whether it is the last.
+    using OnBlock = std::function<void(std::span<const float> hidden, bool last)>;
+    Task<Status> run_blocks(std::span<const int32_t> tokens, OnBlock take, Breathe breathe);
+    std::vector<float> embeddings(std::span<const int32_t> tokens) const;
     std::vector<float> per_layer_inputs(std::span<const int32_t> tokens, std::span<const float> h) const;
     void attention_block(uint32_t layer, std::span<float> h);
     void ffn_block(uint32_t layer, std::span<float> h) const;
     std::vector<float> dense_ffn(uint32_t layer, std::span<const float> u) const;
     std::vector<float> experts(uint32_t layer, std::span<const float> h) const;
     void per_layer_block(uint32_t layer, std::span<const float> inputs, std::span<float> h) const;
+    std::vector<float> normed(std::span<const float> h) const;
     std::vector<float> head(std::span<const float> h) const;
     std::vector<float> apply(const model::Weight& weight, std::span<const float> x) const;
     void trace(uint32_t layer, std::span<const float> h) const;

@@ -87,7 +87,7 @@ void Sampler::accept(int32_t token) {
     if (--counts_[forgotten] == 0) counts_.erase(forgotten);
 }
 
-std::vector<float> Sampler::adjusted(std::span<const float> logits) const {
+std::vector<float> Sampler::adjusted(std::span<const float> logits, Allowed allowed) const {
     std::vector<float> out(logits.begin(), logits.end());
     for (float& logit : out) {
         if (!std::isfinite(logit)) logit = kImpossible;
@@ -99,11 +99,17 @@ std::vector<float> Sampler::adjusted(std::span<const float> logits) const {
         logit = logit > 0 ? logit / params_.repeat_penalty : logit * params_.repeat_penalty;
         logit -= params_.presence_penalty + params_.frequency_penalty * float(count);
     }
+    if (!allowed.empty()) {
+        for (size_t i = 0; i < out.size(); ++i) {
+            const bool may = i / 32 < allowed.size() && (allowed[i / 32] >> (i % 32) & 1) != 0;
+            if (!may) out[i] = kImpossible;
+        }
+    }
     return out;
 }
 
-Result<std::vector<Choice>> Sampler::distribution(std::span<const float> logits) const {
-    const std::vector<float> scores = adjusted(logits);
+Result<std::vector<Choice>> Sampler::distribution(std::span<const float> logits, Allowed allowed) const {
+    const std::vector<float> scores = adjusted(logits, allowed);
     std::vector<Choice> choices;
     if (params_.temperature == 0) {
         const int32_t best = argmax(scores);
@@ -113,6 +119,9 @@ Result<std::vector<Choice>> Sampler::distribution(std::span<const float> logits)
         for (size_t i = 0; i < scores.size(); ++i) {
             if (std::isfinite(scores[i])) choices.push_back({int32_t(i), scores[i]});
         }
+    }
+    if (choices.empty() && !allowed.empty()) {
+        return fail(Code::invalid_argument, "nothing the requested format allows is possible: see logit_bias");
     }
     if (choices.empty())
         return fail(Code::internal, "the model gave no usable prediction: every logit is out of range");
@@ -126,8 +135,8 @@ Result<std::vector<Choice>> Sampler::distribution(std::span<const float> logits)
     return choices;
 }
 
-Result<Choice> Sampler::sample(std::span<const float> logits, uint32_t step) const {
-    const std::vector<Choice> choices = TRY(distribution(logits));
+Result<Choice> Sampler::sample(std::span<const float> logits, uint32_t step, Allowed allowed) const {
+    const std::vector<Choice> choices = TRY(distribution(logits, allowed));
     const float target = uniform(params_.seed, step);
     double reached = 0;
     for (const Choice& choice : choices) {

@@ -35,7 +35,10 @@ struct Choice {
     float probability = 0;
 };
 
-// Order of the filters: bias, penalties, top-k, top-p, min-p, temperature, draw. Ties go to the lower id, so the
+// Tokens that may be chosen: bit i of word i / 32. Empty means all; tokens beyond its end may not.
+using Allowed = std::span<const uint32_t>;
+
+// Order of the filters: what is allowed, bias, penalties, top-k, top-p, min-p, temperature, draw. Ties go to the lower id, so the
 // result depends on nothing but the logits, the parameters, the tokens seen and the step.
 class Sampler {
   public:
@@ -45,15 +48,15 @@ class Sampler {
     void accept(int32_t token);
 
     // Logits that are not finite are treated as impossible; an error when nothing is possible.
-    Result<Choice> sample(std::span<const float> logits, uint32_t step) const;
+    Result<Choice> sample(std::span<const float> logits, uint32_t step, Allowed allowed = {}) const;
 
     // The distribution `sample` draws from, most likely first. The probabilities sum to 1.
-    [[nodiscard]] Result<std::vector<Choice>> distribution(std::span<const float> logits) const;
+    [[nodiscard]] Result<std::vector<Choice>> distribution(std::span<const float> logits, Allowed allowed = {}) const;
 
     [[nodiscard]] const Params& params() const { return params_; }
 
   private:
-    [[nodiscard]] std::vector<float> adjusted(std::span<const float> logits) const;
+    [[nodiscard]] std::vector<float> adjusted(std::span<const float> logits, Allowed allowed) const;
 
     Params params_;
     std::deque<int32_t> recent_;

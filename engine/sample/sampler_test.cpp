@@ -160,6 +160,24 @@ TEST(Random, IsUniformOverStepsAndSeeds) {
     EXPECT_LT(chi, 45);  // 15 degrees of freedom: above this one time in 13,000
 }
 
+TEST(Sampler, ChoosesAmongWhatIsAllowedOnly) {
+    std::vector<float> logits(70, 0.0f);
+    logits[3] = 9;
+    logits[65] = 5;
+    const std::vector<uint32_t> allowed = {1u << 4, 0, 1u << 1};  // 4 and 65
+    EXPECT_EQ(Sampler({.temperature = 0}).sample(logits, 0, allowed)->token, 65);
+    const auto choices = *Sampler({.temperature = 1}).distribution(logits, allowed);
+    ASSERT_EQ(choices.size(), 2u);
+    EXPECT_EQ(choices[0].token, 65);
+    EXPECT_EQ(choices[1].token, 4);
+    EXPECT_NEAR(choices[0].probability + choices[1].probability, 1, 1e-6);
+    // What lies beyond the mask is not allowed, and a bias does not change that.
+    const std::vector<uint32_t> first_word = {1u << 4};
+    EXPECT_EQ(Sampler({.temperature = 0, .logit_bias = {{65, 100.0f}}}).sample(logits, 0, first_word)->token, 4);
+    const std::vector<uint32_t> nothing = {0, 0, 0};
+    EXPECT_EQ(Sampler({}).sample(logits, 0, nothing).error().code, Code::invalid_argument);
+}
+
 TEST(Params, RefusesNumbersThatMeanNothing) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     EXPECT_TRUE(check({}, 10));

@@ -31,11 +31,11 @@ test('tools are called and their results go back to the model', async () => {
     fake.onGenerate = ({ args, emit, finish }) => {
         const { messages } = args as { messages: { role: string; content: unknown }[] };
         if (messages.at(-1)?.role === 'tool') {
-            emit({ type: 'content', text: 'Sunny.', tokens: [1] });
+            emit({ type: 'content', text: 'Sunny.' });
             return finish({ text: 'Sunny.', message: { role: 'assistant', content: 'Sunny.' } });
         }
-        emit({ type: 'reasoning', text: 'Hm.', tokens: [1] });
-        emit({ type: 'tool_call', index: 0, id: 'call_0', name: 'weather', arguments: '{"city":"Rome"}', tokens: [2] });
+        emit({ type: 'reasoning', text: 'Hm.' });
+        emit({ type: 'tool_call', index: 0, id: 'call_0', name: 'weather', arguments: '{"city":"Rome"}' });
         const calls = [{ id: 'call_0', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
         const message = { role: 'assistant', content: '', reasoning_content: 'Hm.', tool_calls: calls };
         finish({ finish_reason: 'tool_calls', message });

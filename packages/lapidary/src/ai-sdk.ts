@@ -103,7 +103,11 @@ function translate(
         stop: options.stopSequences ?? null,
         tools: tools.map(({ name, description, inputSchema }) => ({
             type: 'function',
-            function: { name, ...(description === undefined ? {} : { description }), parameters: inputSchema as JsonObject },
+            function: {
+                name,
+                ...(description === undefined ? {} : { description }),
+                parameters: inputSchema as JsonObject,
+            },
         })),
     };
     if (toolChoice) params.tool_choice = toolChoiceOf(toolChoice);

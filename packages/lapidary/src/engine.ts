@@ -388,8 +388,9 @@ export class Engine {
         const error = errorFrom(json);
         const { lost } = this.gpu;
         // Whatever failed on a GPU that is gone failed because it is gone.
-        const follows = lost !== undefined && (error.code === 'internal' || error.code === 'io' || error.code === 'out_of_memory');
-        pending.reject(follows ? new LapidaryError('device_lost', lost, { cause: error }) : error);
+        const follows = error.code === 'internal' || error.code === 'io' || error.code === 'out_of_memory';
+        if (lost === undefined || !follows) return pending.reject(error);
+        pending.reject(new LapidaryError('device_lost', lost, { cause: error }));
     }
 }
 

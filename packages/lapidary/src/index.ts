@@ -26,7 +26,6 @@ export { Model } from './model.js';
 export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
-    EventTokens,
     GenerateEvent,
     GenerateRequest,
     GenerateResult,

@@ -184,6 +184,69 @@ test('plain text goes on', async () => {
     assert.equal(await engine.complete('Once upon a time', { max_tokens: 8, seed: 2 }), text);
 });
 
+test('an answer keeps to a schema', async () => {
+    const schema = {
+        type: 'object',
+        properties: { name: { type: 'string', maxLength: 8 }, age: { type: 'integer', minimum: 1, maximum: 9 } },
+        required: ['name', 'age'],
+        additionalProperties: false,
+    };
+    const { choices } = await engine.chat.completions.create({
+        messages: story,
+        seed: 1,
+        response_format: { type: 'json_schema', json_schema: { name: 'animal', schema } },
+    });
+    assert.equal(choices[0].finish_reason, 'stop');
+    const answer = JSON.parse(choices[0].message.content ?? '') as { name: unknown; age: unknown };
+    assert.deepEqual(Object.keys(answer).sort(), ['age', 'name']);
+    assert.ok(Number(answer.age) >= 1 && Number(answer.age) <= 9);
+    const impossible = { type: 'object', if: {} };
+    await assert.rejects(
+        engine.chat.completions.create({
+            messages: story,
+            response_format: { type: 'json_schema', json_schema: { name: 'animal', schema: impossible } },
+        }),
+        hasCode('invalid_argument', /if/),
+    );
+});
+
+test('logprobs tell how likely the tokens were', async () => {
+    const { choices, usage } = await engine.chat.completions.create({
+        messages: story,
+        temperature: 0,
+        max_tokens: 6,
+        logprobs: true,
+        top_logprobs: 2,
+    });
+    const told = choices[0].logprobs?.content ?? [];
+    assert.equal(told.length, usage.completion_tokens);
+    assert.equal(told.map(({ token }) => token).join(''), choices[0].message.content);
+    for (const { token, logprob, top_logprobs } of told) {
+        assert.ok(logprob <= 0);
+        assert.equal(top_logprobs.length, 2);
+        assert.equal(top_logprobs[0]?.token, token, 'the likeliest was taken');
+    }
+});
+
+test('a conversation that is too long is shortened when that is asked for', async () => {
+    const long = { role: 'user', content: 'Tell me about the sea and the sky, please. '.repeat(12) } as const;
+    const messages = [long, { role: 'assistant', content: 'No.' }, long, { role: 'assistant', content: 'No.' }, ...story] as const;
+    const completion = await engine.chat.completions.create({ messages, overflow: 'slide', max_tokens: 4 });
+    assert.ok((completion.dropped_messages ?? 0) >= 2);
+    assert.ok(completion.usage.prompt_tokens < 256);
+});
+
+test('texts are embedded, and near ones are near', async () => {
+    const [cat, kitten, car] = await engine.embed(['The cat is sleeping.', 'The kitten is sleeping.', 'Cars go very fast!']);
+    assert.ok(cat && kitten && car);
+    const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+    assert.ok(Math.abs(dot(cat, cat) - 1) < 1e-4);
+    assert.ok(dot(cat, kitten) > dot(cat, car));
+    const { data, usage } = await engine.embeddings.create({ input: 'The cat is sleeping.' });
+    assert.deepEqual(data[0]?.embedding, [...cat]);
+    assert.ok(usage.prompt_tokens > 3);
+});
+
 test('text becomes tokens and text again', async () => {
     const tokens = await engine.tokenize('A cat sat.', { addBos: false });
     assert.ok(tokens instanceof Int32Array && tokens.length > 2);
@@ -224,6 +287,7 @@ test('wrong members are refused by name', async () => {
         [{ stream: 'yes' }, /'stream'/],
         [{ stream_options: { include_usage: 1 } }, /'stream_options\.include_usage'/],
         [{ thinking: 'deep' }, /'thinking'/],
+        [{ overflow: 'flood' }, /'overflow'/],
         [{ reasoning_effort: 'some' }, /'reasoning_effort'/],
         [{ tools: {} }, /'tools'/],
         [{ tools: [{ type: 'function', function: {} }] }, /'tools\[0\]\.function\.name'/],

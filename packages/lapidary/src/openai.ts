@@ -110,6 +110,11 @@ export interface ChatCompletionParams extends SamplingParams {
     reasoning_effort?: ReasoningEffort | null;
     /** Ours: think before answering. Wins over `reasoning_effort`; off unless asked for. */
     thinking?: boolean | null;
+    /**
+     * Ours: what to do when the conversation leaves no room for an answer. `error`, unless told, refuses it; `stop`
+     * answers nothing; `slide` leaves out the oldest turns and tells how many messages in `dropped_messages`.
+     */
+    overflow?: 'error' | 'stop' | 'slide' | null;
     /** 1 is all there is. */
     n?: number | null;
     stream?: boolean | null;
@@ -188,6 +193,8 @@ export interface ChatCompletion {
     ];
     usage: Usage;
     timings: Timings;
+    /** Ours: with `overflow: 'slide'`, if any were. */
+    dropped_messages?: number;
 }
 
 export interface ChatCompletionDelta {
@@ -215,6 +222,7 @@ export interface ChatCompletionChunk {
     usage?: Usage | null;
     /** In the last chunk. */
     timings?: Timings;
+    dropped_messages?: number;
 }
 
 export interface CompletionParams extends SamplingParams {

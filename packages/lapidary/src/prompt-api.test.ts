@@ -10,8 +10,8 @@ async function echoing(): Promise<{ fake: FakeModel; engine: LoadedEngine }> {
     const engine = new LoadedEngine(await fake.start());
     fake.onGenerate = ({ args, emit, finish }) => {
         const { messages } = args as { messages: { content: string }[] };
-        emit({ type: 'content', text: 'You said: ', tokens: [1] });
-        emit({ type: 'content', text: String(messages.at(-1)?.content), tokens: [2] });
+        emit({ type: 'content', text: 'You said: ' });
+        emit({ type: 'content', text: String(messages.at(-1)?.content) });
         finish();
     };
     return { fake, engine };

@@ -326,8 +326,8 @@ function textOf(content: PromptMessage['content']): string {
     if (typeof content === 'string') return content;
     return content
         .map(({ type, value }) => {
-            if (type !== 'text') throw new DOMException(`content of type '${String(type)}' cannot be read`, 'NotSupportedError');
-            return value;
+            if (type === 'text') return value;
+            throw new DOMException(`content of type '${String(type)}' cannot be read`, 'NotSupportedError');
         })
         .join('');
 }

@@ -39,10 +39,14 @@ export interface GenerateRequest {
     stop?: readonly string[];
     /** What the answer must look like, as OpenAI spells it. */
     response_format?: JsonObject;
-    /** Tell how likely each token was, and this many others at its place. */
+    /** Tell how likely each token was, and this many others at its place: 0 to 20. */
     logprobs?: number;
-    /** Tokens of the answer that are known already: they are read with the prompt and not told again. */
-    resume?: readonly number[];
+    /** What to do when the prompt leaves no room in the context. */
+    overflow?: 'error' | 'stop' | 'slide';
+    /** Tokens of an answer that was broken off: they are read with the prompt and not told again. */
+    continue_tokens?: readonly number[];
+    /** With messages: also tell the tokens, in events of their own, for `continue_tokens`. */
+    report_tokens?: boolean;
 }
 
 export interface Logprob {
@@ -53,19 +57,13 @@ export interface Logprob {
     top: Omit<Logprob, 'top'>[];
 }
 
-/** What events of an answer carry beside their text. */
-export interface EventTokens {
-    /** The tokens read since the last event. */
-    tokens: number[];
-    logprobs?: Logprob[];
-}
-
 export type GenerateEvent =
-    | ({ type: 'text'; text: string } & EventTokens)
-    | ({ type: 'content'; text: string } & EventTokens)
-    | ({ type: 'reasoning'; text: string } & EventTokens)
-    | ({ type: 'tool_call'; call: JsonObject } & EventTokens)
-    | ({ type: 'invalid_tool_call'; text: string; error: string } & EventTokens);
+    | { type: 'text'; text: string; tokens: number[]; logprobs?: Logprob[] }
+    | { type: 'content'; text: string; logprobs?: Logprob[] }
+    | { type: 'reasoning'; text: string }
+    | { type: 'tool_call'; call: JsonObject }
+    | { type: 'invalid_tool_call'; text: string; error: string }
+    | { type: 'tokens'; tokens: number[] };
 
 export interface GenerateResult {
     text: string;
@@ -76,6 +74,8 @@ export interface GenerateResult {
     prompt_ms: number;
     completion_ms: number;
     message?: Message;
+    /** How many old messages were left out, where `overflow` allowed it. */
+    dropped_messages?: number;
 }
 
 export interface PerplexityResult {
@@ -178,12 +178,14 @@ export class Session {
 function generateEvent(event: JsonObject): GenerateEvent | undefined {
     const { type, text } = event;
     const tokens = Array.isArray(event['tokens']) ? event['tokens'].map(Number) : [];
-    const logprobs = Array.isArray(event['logprobs']) ? event['logprobs'].map(logprob) : undefined;
-    const more: EventTokens = logprobs ? { tokens, logprobs } : { tokens };
-    if (type === 'tool_call') return { type, call: event, ...more };
+    if (type === 'tool_call') return { type, call: event };
+    if (type === 'tokens') return { type, tokens };
     if (typeof text !== 'string') return undefined;
-    if (type === 'invalid_tool_call') return { type, text, error: optionalString(event, 'error') ?? '', ...more };
-    if (type === 'text' || type === 'content' || type === 'reasoning') return { type, text, ...more };
+    const logprobs = Array.isArray(event['logprobs']) ? { logprobs: event['logprobs'].map(logprob) } : {};
+    if (type === 'text') return { type, text, tokens, ...logprobs };
+    if (type === 'content') return { type, text, ...logprobs };
+    if (type === 'reasoning') return { type, text };
+    if (type === 'invalid_tool_call') return { type, text, error: optionalString(event, 'error') ?? '' };
     return undefined; // a newer engine may know more kinds
 }
 
@@ -211,7 +213,8 @@ function generateResult(json: JsonObject): GenerateResult {
         prompt_ms: numberField(json, 'prompt_ms', what),
         completion_ms: numberField(json, 'completion_ms', what),
     };
-    const { message } = json;
+    const { message, dropped_messages } = json;
+    if (typeof dropped_messages === 'number') result.dropped_messages = dropped_messages;
     if (message === undefined) return result;
     if (!isObject(message)) throw new LapidaryError('internal', `${what} has a broken message`);
     // An answer made of tool calls alone has no content.

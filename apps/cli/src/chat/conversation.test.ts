@@ -23,7 +23,7 @@ function answering(...turns: (string | [said: string, error: Error])[]): { sessi
             asked.push(request);
             const turn = turns.shift() ?? '';
             const [said, error] = typeof turn === 'string' ? [turn, undefined] : turn;
-            if (said !== '') onEvent?.({ type: 'content', tokens: [], text: said });
+            if (said !== '') onEvent?.({ type: 'content', text: said });
             if (error) throw error;
             return { ...result, text: said };
         },

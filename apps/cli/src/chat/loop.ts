@@ -141,7 +141,7 @@ async function answering(interrupts: Interrupts, work: (...show: Show) => Promis
     let kind = '';
     const onEvent = (event: GenerateEvent) => {
         progress.clear();
-        if (event.type === 'tool_call' || event.type === 'text') return; // no tools are offered here
+        if (event.type !== 'content' && event.type !== 'reasoning') return; // no tools are offered here
         // Thoughts are for eyes only: a pipe gets the answer.
         if (event.type === 'reasoning' && process.stdout.isTTY !== true) return;
         if (kind === 'reasoning' && event.type === 'content') process.stdout.write('\n\n');

@@ -34,7 +34,7 @@ export class ChatAnswer {
     take(event: GenerateEvent): ChatCompletionChunk[] {
         this.watch.tick();
         const delta = this.delta(event);
-        const logprobs = this.logprobsOf(event.logprobs);
+        const logprobs = this.logprobsOf('logprobs' in event ? event.logprobs : undefined);
         if (logprobs?.content) this.logprobs.push(...logprobs.content);
         if (!delta) return [];
         return [...this.begin(), this.chunk(delta, null, logprobs)];
@@ -43,12 +43,12 @@ export class ChatAnswer {
     /** The end of a stream. */
     finish(result: GenerateResult, includeUsage: boolean): ChatCompletionChunk[] {
         const last = this.chunk({}, finishReason(result), null);
-        const timings = this.watch.timings(result);
-        if (!includeUsage) return [...this.begin(), { ...last, timings }];
+        const measured = { timings: this.watch.timings(result), ...dropped(result) };
+        if (!includeUsage) return [...this.begin(), { ...last, ...measured }];
         return [
             ...this.begin(),
             last,
-            { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result), timings },
+            { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result), ...measured },
         ];
     }
 
@@ -78,6 +78,7 @@ export class ChatAnswer {
             ],
             usage: usageOf(result),
             timings: this.watch.timings(result),
+            ...dropped(result),
         };
     }
 
@@ -97,6 +98,8 @@ export class ChatAnswer {
                 this.invalidCalls.push({ text, error });
                 return { invalid_tool_calls: [{ text, error }] };
             }
+            case 'tokens':
+                return undefined;
         }
     }
 
@@ -148,6 +151,10 @@ export class ChatAnswer {
 
 function asTopLogprob({ text, logprob, bytes }: Omit<Logprob, 'top'>): TopLogprob {
     return { token: text, logprob, bytes: bytes ?? [...new TextEncoder().encode(text)] };
+}
+
+function dropped({ dropped_messages }: GenerateResult): { dropped_messages?: number } {
+    return dropped_messages === undefined ? {} : { dropped_messages };
 }
 
 function finishReason({ finish_reason }: GenerateResult): FinishReason {

@@ -18,7 +18,7 @@ export class TextAnswer {
 
     take(event: GenerateEvent): Completion[] {
         this.watch.tick();
-        const logprobs = event.logprobs ?? [];
+        const logprobs = ('logprobs' in event ? event.logprobs : undefined) ?? [];
         this.logprobs.push(...logprobs);
         if (event.type !== 'text' || (event.text === '' && logprobs.length === 0)) return [];
         return [this.part(event.text, null, this.logprobsOf(logprobs))];

@@ -22,12 +22,16 @@ test('an answer goes on where it was when the GPU was lost', async () => {
     const engine = await loaded(fake, {}, log);
     fake.onGenerate = ({ engine: number, args, emit, finish, fail }) => {
         if (number === 0) {
-            emit({ type: 'content', text: 'Once ', tokens: [11] });
-            emit({ type: 'content', text: 'upon ', tokens: [12, 13] });
+            assert.equal(args['report_tokens'], true);
+            emit({ type: 'tokens', tokens: [11] });
+            emit({ type: 'content', text: 'Once ' });
+            emit({ type: 'tokens', tokens: [12] });
+            emit({ type: 'tokens', tokens: [13] });
+            emit({ type: 'content', text: 'upon ' });
             return fail('device_lost', 'the GPU was lost: sleep');
         }
-        assert.deepEqual(args['resume'], [11, 12, 13]);
-        emit({ type: 'content', text: 'a time', tokens: [14] });
+        assert.deepEqual(args['continue_tokens'], [11, 12, 13]);
+        emit({ type: 'content', text: 'a time' });
         finish({ text: 'Once upon a time', message: { role: 'assistant', content: 'Once upon a time' } });
     };
     const stream = await engine.chat.completions.create({ messages: hello, stream: true });
@@ -39,6 +43,21 @@ test('an answer goes on where it was when the GPU was lost', async () => {
     assert.deepEqual(fake.closed, [], 'the source is still needed');
     await engine.dispose();
     assert.deepEqual(fake.closed, ['fake.gguf']);
+});
+
+test('a text goes on in the same way', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    fake.onGenerate = ({ engine: number, args, emit, finish, fail }) => {
+        if (number === 1) {
+            assert.deepEqual(args['continue_tokens'], [11]);
+            return finish({ text: 'Once upon' });
+        }
+        emit({ type: 'text', text: 'Once', tokens: [11] });
+        fail('device_lost', 'the GPU was lost: sleep');
+    };
+    assert.equal(await engine.complete('Say: '), 'Once upon');
+    await engine.dispose();
 });
 
 test('a GPU that is lost again and again is given up', async () => {
@@ -145,9 +164,9 @@ test('calls of tools have ids that differ from answer to answer', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);
     fake.onGenerate = ({ emit, finish }) => {
-        emit({ type: 'reasoning', text: 'I should ask.', tokens: [1] });
-        emit({ type: 'tool_call', index: 0, id: 'call_0', name: 'weather', arguments: '{"city":"Rome"}', tokens: [2] });
-        emit({ type: 'invalid_tool_call', text: 'weather{', error: 'it has no end', tokens: [3] });
+        emit({ type: 'reasoning', text: 'I should ask.' });
+        emit({ type: 'tool_call', index: 0, id: 'call_0', name: 'weather', arguments: '{"city":"Rome"}' });
+        emit({ type: 'invalid_tool_call', text: 'weather{', error: 'it has no end' });
         const calls = [{ id: 'call_0', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
         const message = { role: 'assistant', content: '', reasoning_content: 'I should ask.', tool_calls: calls };
         finish({ finish_reason: 'tool_calls', message });
@@ -194,7 +213,7 @@ test('logprobs are told as OpenAI tells them', async () => {
     });
     assert.equal(fake.generated[0]?.args['logprobs'], 1);
     await engine.chat.completions.create({ messages: hello, logprobs: true });
-    assert.equal(fake.generated[1]?.args['logprobs'], 1);
+    assert.equal(fake.generated[1]?.args['logprobs'], 0);
     const text = await engine.completions.create({ prompt: 'a', logprobs: 2 });
     assert.deepEqual(text.choices[0]?.logprobs, {
         tokens: ['Hé'],

@@ -5,7 +5,7 @@ import { optionalString } from '../json.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
-import type { GenerateRequest, GenerateResult, Session } from '../session.js';
+import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { Log } from '../wasi.js';
@@ -83,15 +83,17 @@ export class LocalCore implements Core {
     }
 
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
-        const told: number[] = [];
+        const told = new ToldTokens();
+        const asked = request.messages ? { ...request, report_tokens: true } : request;
         return await this.inTurn(context.signal, async ({ conversations }) => {
             // After a loss: the answer goes on behind what its reader has seen.
-            const resumed = told.length > 0 ? { ...request, resume: [...told] } : request;
+            const known = told.take();
+            const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
             return await conversations.generate(resumed, {
                 ...context,
                 onEvent: (event) => {
-                    told.push(...event.tokens);
-                    context.onEvent?.(event);
+                    told.note(event);
+                    if (event.type !== 'tokens') context.onEvent?.(event);
                 },
             });
         });
@@ -239,6 +241,24 @@ export class LocalCore implements Core {
         this.current = info;
         this.context.log('info', `${info.model} computes on the ${info.backend.toUpperCase()}: ${info.why}`);
         if (again) this.context.onInfo?.(info);
+    }
+}
+
+/** The tokens whose text its reader has, for an answer that has to go on. */
+class ToldTokens {
+    private told: number[] = [];
+    /** Their text, if they have any by themselves, comes with the next event. */
+    private announced: number[] = [];
+
+    note(event: GenerateEvent): void {
+        this.told.push(...this.announced);
+        this.announced = event.type === 'tokens' ? event.tokens : [];
+        if (event.type === 'text') this.told.push(...event.tokens);
+    }
+
+    take(): number[] {
+        this.announced = [];
+        return [...this.told];
     }
 }
 

@@ -17,8 +17,7 @@ export function memoryNeeds(
     const [short, long] = points;
     if (!short) return undefined;
     // Beyond the sliding window, which the shorter of the two covers, it grows by the same amount a token.
-    const slope =
-        long && long.length > short.length ? (long.bytes - short.bytes) / (long.length - short.length) : short.bytes / short.length;
+    const slope = long ? (long.bytes - short.bytes) / (long.length - short.length) : short.bytes / short.length;
     const wanted = Math.min(contextLength, typeof longest === 'number' ? longest : contextLength);
     return {
         weights: memory['weights'],

@@ -13,14 +13,19 @@ export async function startCore(source: ModelSource, options: LoadOptions): Prom
     const core = checkOptions(options);
     throwIfCancelled(options.signal);
     const hasDisk = isNode();
-    const base = typeof location === 'object' ? (typeof document === 'object' ? document.baseURI : location.href) : undefined;
-    const prepared = prepareSource(source, options, { hasDisk, base });
+    const prepared = prepareSource(source, options, { hasDisk, base: ownAddress() });
     const log: Log = options.log ?? (() => undefined);
     const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
     if (worker) return await startRemote(worker, prepared, core, options, log);
     // Not at the top: with a worker, the page itself never needs the engine's part of the library.
     const { startLocal } = await import('./in-process.js');
     return await startLocal(prepared, core, options, log);
+}
+
+/** What relative addresses are relative to. */
+function ownAddress(): string | undefined {
+    if (typeof document === 'object') return document.baseURI;
+    return typeof location === 'object' ? location.href : undefined;
 }
 
 function checkOptions(options: LoadOptions): CoreOptions {
@@ -55,7 +60,8 @@ async function startWorker({ worker: make }: LoadOptions, log: Log): Promise<Wor
         return worker;
     } catch (error) {
         worker?.terminate();
-        log('warning', `the engine runs in the page, which may stutter: a worker could not be started (${messageOf(error)})`);
+        const why = `a worker could not be started (${messageOf(error)})`;
+        log('warning', `the engine runs in the page, which may stutter: ${why}`);
         return undefined;
     }
 }
@@ -82,7 +88,8 @@ async function startRemote(
         return await RemoteCore.start(worker, prepared, core, { log, onProgress, signal, terminate }, (fail) => {
             worker.addEventListener('error', (event) => {
                 event.preventDefault();
-                fail(new LapidaryError('internal', `the engine's worker stopped: ${event.message || 'no reason was given'}`));
+                const why = event.message || 'no reason was given';
+                fail(new LapidaryError('internal', `the engine's worker stopped: ${why}`));
             });
             worker.addEventListener('messageerror', () => {
                 fail(new LapidaryError('internal', `the engine's worker said something that cannot be read`));

@@ -20,7 +20,7 @@ export class PickedDirectory implements Directory {
         }
         throw new LapidaryError(
             'not_found',
-            `the folder '${picked.name}' has no Ollama models: pick '.ollama/models', which has 'manifests' and 'blobs' in it`,
+            `the folder '${picked.name}' has no Ollama models: pick '.ollama/models', with 'manifests' and 'blobs' in it`,
         );
     }
 

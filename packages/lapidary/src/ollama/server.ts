@@ -30,7 +30,7 @@ export async function listServedModels(server: string | URL, options: HttpOption
         if (options.signal?.aborted) throw new LapidaryError('cancelled', 'stopped before it was finished');
         throw new LapidaryError(
             'io',
-            `the models of Ollama cannot be asked for at ${url.origin}: ${messageOf(cause)}; does 'lapidary serve' run there?`,
+            `${url.origin} cannot be asked for Ollama's models: ${messageOf(cause)}; does 'lapidary serve' run there?`,
             { cause },
         );
     }

@@ -60,7 +60,12 @@ export async function probe({ gpu: option, measure = true, signal }: ProbeOption
         estimatedMemory,
         ...(storage ? { storage } : {}),
         backend: usable ? 'gpu' : 'cpu',
-        models: judgeModels({ memory: estimatedMemory, hasGpu: usable !== undefined, bandwidth: usable?.bandwidth, storage }),
+        models: judgeModels({
+            memory: estimatedMemory,
+            hasGpu: usable !== undefined,
+            bandwidth: usable?.bandwidth,
+            storage,
+        }),
     };
 }
 

@@ -3,7 +3,7 @@ import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
 import type { ReasoningEffort } from '../openai.js';
 import type { GenerateRequest } from '../session.js';
-import { Fields, invalid } from './fields.js';
+import { Fields, defined, invalid } from './fields.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 
 export interface CheckedRequest {
@@ -27,8 +27,7 @@ export function checkChat(params: unknown): CheckedRequest {
             messages: messagesOf(fields),
             thinking: thinkingOf(fields),
             ...(tools.length > 0 ? { tools } : {}),
-            // At least one: none would mean that nothing is to be told.
-            ...(topLogprobs === undefined ? {} : { logprobs: Math.max(1, topLogprobs) }),
+            ...defined({ logprobs: topLogprobs, overflow: fields.oneOf('overflow', ['error', 'stop', 'slide']) }),
         },
         stream: fields.boolean('stream') ?? false,
         ...streamOptionsOf(fields),
@@ -40,11 +39,12 @@ export function checkChat(params: unknown): CheckedRequest {
 function messagesOf(fields: Fields): JsonObject[] {
     const list = fields.list('messages');
     if (!list) throw invalid('messages', 'a list of messages', undefined);
-    if (list.length === 0) throw new LapidaryError('invalid_argument', `'messages' is empty: there is nothing to answer`);
+    if (list.length === 0) throw new LapidaryError('invalid_argument', `'messages' is empty: nothing is to be answered`);
     return list.map((message, i) => {
         const place = `messages[${i}]`;
         const entry = new Fields(message, place);
-        if (entry.oneOf('role', roles) === undefined) throw invalid(`${place}.role`, `one of ${roles.join(', ')}`, undefined);
+        const role = entry.oneOf('role', roles);
+        if (role === undefined) throw invalid(`${place}.role`, `one of ${roles.join(', ')}`, undefined);
         checkContent(entry);
         for (const name of ['reasoning_content', 'tool_call_id', 'name']) entry.string(name);
         entry.list('tool_calls');
@@ -87,10 +87,13 @@ function toolsOf(fields: Fields): JsonObject[] {
     if (choice !== 'required' && named === undefined) {
         throw invalid('tool_choice', 'none, auto, required or the name of a function', choice);
     }
-    if (tools.length === 0) throw new LapidaryError('invalid_argument', `'tool_choice' asks for a call, but there are no tools`);
+    if (tools.length === 0) {
+        throw new LapidaryError('invalid_argument', `'tool_choice' asks for a call, but there are no tools`);
+    }
     throw new LapidaryError(
         'unsupported',
-        `'tool_choice' cannot be kept: the model decides itself whether it calls a function; use 'auto' and say in a message what it should do`,
+        `'tool_choice' cannot be kept: the model decides itself whether it calls a function; use 'auto', and say in a ` +
+            `message what it should do`,
     );
 }
 

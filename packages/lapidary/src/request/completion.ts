@@ -1,7 +1,7 @@
 // A request to continue a text, checked, and in the engine's own words.
 import { LapidaryError } from '../error.js';
 import type { CheckedRequest } from './chat.js';
-import { Fields, invalid } from './fields.js';
+import { Fields, defined, invalid } from './fields.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 
 export function checkCompletion(params: unknown): CheckedRequest {
@@ -19,8 +19,7 @@ export function checkCompletion(params: unknown): CheckedRequest {
             prompt: promptOf(fields),
             add_bos: fields.boolean('add_bos') ?? true,
             parse_special: fields.boolean('parse_special') ?? true,
-            // At least one: none would mean that nothing is to be told.
-            ...(logprobs === undefined ? {} : { logprobs: Math.max(1, logprobs) }),
+            ...defined({ logprobs }),
         },
         stream: fields.boolean('stream') ?? false,
         ...streamOptionsOf(fields),

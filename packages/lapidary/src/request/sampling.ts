@@ -41,7 +41,8 @@ export function stopsOf(fields: Fields): string[] {
     if (value === undefined) return [];
     const stops: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (stops.length > mostStops) {
-        throw new LapidaryError('invalid_argument', `'stop' has ${stops.length} texts; at most ${mostStops} are looked for`);
+        const why = `'stop' has ${stops.length} texts; at most ${mostStops} are looked for`;
+        throw new LapidaryError('invalid_argument', why);
     }
     return stops.map((stop) => {
         if (typeof stop !== 'string' || stop === '') throw invalid(fields.at('stop'), 'a text or a list of texts', stop);

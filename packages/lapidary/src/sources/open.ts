@@ -41,14 +41,15 @@ export async function openPrepared(
             const store = new OllamaStore(await PickedDirectory.find(prepared.directory));
             const name = parseModelName(prepared.model);
             const model = await store.resolve(name);
-            if (!model) throw new LapidaryError('not_found', `there is no model '${formatModelName(name)}' in ${store.directory.label}`);
-            return { sources: await store.openLayers(model.models), name: model.name };
+            if (model) return { sources: await store.openLayers(model.models), name: model.name };
+            const where = store.directory.label;
+            throw new LapidaryError('not_found', `there is no model '${formatModelName(name)}' in ${where}`);
         }
         case 'server':
             return await openServedModel(prepared.server, prepared.model, { headers: prepared.headers, ...stop });
         case 'local':
-            if (!openLocal) throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
-            return await openLocal(prepared.name, signal);
+            if (openLocal) return await openLocal(prepared.name, signal);
+            throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
         case 'open':
             return { sources: prepared.sources.map(borrowed) };
     }

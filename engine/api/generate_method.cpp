@@ -1,0 +1,229 @@
+// session.generate: a prompt or a conversation in, an answer out, token by token.
+#include <algorithm>
+
+#include "api/answer_events.h"
+#include "api/api.h"
+#include "api/chat_prompt.h"
+#include "api/sampling_args.h"
+#include "grammar/schema.h"
+#include "infer/answer.h"
+#include "infer/answer_format.h"
+
+namespace lapidary::api {
+
+// What was asked for, and what is kept while the answer is written.
+struct Generation {
+    std::shared_ptr<const model::Config> config;
+    std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
+    infer::GenerateOptions options;
+    infer::GenerateListener listener;
+    std::vector<std::string> stops;
+    std::vector<int32_t> answered;  // continue_tokens
+    Overflow overflow = Overflow::error;
+    std::shared_ptr<const grammar::Program> content_form;
+    std::optional<infer::AnswerFormat> format;
+    bool with_logprobs = false;
+    std::vector<sample::TokenScore> scores;  // of tokens whose text has not been told yet
+
+    // The scores collected so far, as a member of an event.
+    void attach_scores(Json& event) {
+        if (!with_logprobs) return;
+        event["logprobs"] = scores_json(*tokenizer, scores);
+        scores.clear();
+    }
+};
+
+namespace {
+
+constexpr size_t kMaxStops = 64;
+constexpr int64_t kMaxTokens = 1 << 26;
+constexpr int64_t kMaxTopLogprobs = 20;
+
+Result<std::vector<int32_t>> continued_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
+    std::vector<int32_t> out;
+    const Json& list = args.member("continue_tokens");
+    if (list.is_null()) return out;
+    if (!list.is_array()) return fail(Code::invalid_argument, "'continue_tokens' must be a list of token ids");
+    for (const Json& item : list) {
+        const bool small = item.is_number_unsigned() && item.get<uint64_t>() < uint64_t(tokenizer.size());
+        if (!small) return fail(Code::invalid_argument, "'continue_tokens' must be a list of token ids");
+        out.push_back(item.get<int32_t>());
+        if (tokenizer.is_end_of_generation(out.back())) {
+            return fail(Code::invalid_argument, "'continue_tokens' has a token that ends the answer: it is complete");
+        }
+    }
+    return out;
+}
+
+// Tells the format what was answered before.
+Status catch_up(Generation& generation) {
+    if (!generation.format) return {};
+    for (const int32_t token : generation.answered) {
+        if (!generation.format->accept(token)) {
+            return fail(Code::invalid_argument, "'continue_tokens' do not follow the 'response_format'");
+        }
+    }
+    return {};
+}
+
+std::unexpected<Error> complete_already() {
+    return fail(Code::invalid_argument, "'continue_tokens' hold a stop string: the answer is complete");
+}
+
+// Sets up the listener around `feed`, which takes a token and says whether to go on.
+void listen(Generation& generation, std::function<bool(int32_t)> feed) {
+    infer::GenerateListener& listener = generation.listener;
+    if (generation.format) {
+        listener.allowed = [&generation]() -> Result<sample::Allowed> { return generation.format->allowed(); };
+    }
+    if (generation.with_logprobs) {
+        listener.on_score = [&generation](const sample::TokenScore& score) { generation.scores.push_back(score); };
+    }
+    listener.on_token = [&generation, feed = std::move(feed)](int32_t token) {
+        // The token was chosen from what the format allows.
+        if (generation.format) (void)generation.format->accept(token);
+        return feed(token);
+    };
+}
+
+// Appends what was answered before. False: there is no room, and the policy is to stop there.
+Result<bool> fit(Generation& generation, std::vector<int32_t>& prompt, uint32_t context) {
+    prompt.insert(prompt.end(), generation.answered.begin(), generation.answered.end());
+    generation.options.answered = uint32_t(generation.answered.size());
+    return prompt.size() < context || generation.overflow != Overflow::stop;
+}
+
+infer::GenerateStats no_room(const std::vector<int32_t>& prompt, const Generation& generation) {
+    infer::GenerateStats stats;
+    stats.finish = infer::Finish::length;
+    stats.completion_tokens = generation.options.answered;
+    stats.prompt_tokens = uint32_t(prompt.size()) - stats.completion_tokens;
+    return stats;
+}
+
+}  // namespace
+
+Result<Generation> Api::read_generation(Call& call, OpenSession& open) {
+    Generation out;
+    out.config = TRY(open.model->config());
+    out.tokenizer = TRY(open.model->tokenizer());
+    out.options.max_tokens = uint32_t(TRY(call.args.integer_or("max_tokens", 0, kMaxTokens, 0)));
+    const auto fresh_seed = uint64_t(host_.now() * 1000) % (1ull << 32);
+    out.options.sampling = TRY(sampling_params(Args(call.args.member("sampling")), *out.config, fresh_seed));
+    out.stops = TRY(call.args.strings("stop", kMaxStops));
+    out.answered = TRY(continued_tokens(call.args, *out.tokenizer));
+    if (call.args.has("overflow")) out.overflow = TRY(overflow_from(TRY(call.args.string("overflow"))));
+    out.with_logprobs = call.args.has("logprobs");
+    out.options.top_logprobs = uint32_t(TRY(call.args.integer_or("logprobs", 0, kMaxTopLogprobs, 0)));
+    out.content_form = TRY(grammar::compile_response_format(call.args.member("response_format")));
+    const auto progress = progress_of(call);
+    out.listener.on_prompt = [progress](uint32_t done, uint32_t total) { progress(done, total); };
+    out.listener.is_end = [tokenizer = out.tokenizer](int32_t token) { return tokenizer->is_end_of_generation(token); };
+    return out;
+}
+
+Task<Result<Reply>> Api::session_generate(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    Generation generation = CO_TRY(read_generation(call, *open));
+    if (call.args.has("messages")) co_return co_await generate_chat(call, *open, generation);
+    co_return co_await generate_text(call, *open, generation);
+}
+
+Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation& generation) {
+    if (generation.overflow == Overflow::slide) {
+        co_return fail(Code::invalid_argument, "'overflow' can be 'slide' for messages only");
+    }
+    const tokenizer::EncodeOptions encode{.add_bos = CO_TRY(call.args.boolean_or("add_bos", true)),
+                                          .parse_special = CO_TRY(call.args.boolean_or("parse_special", true))};
+    std::vector<int32_t> prompt = generation.tokenizer->encode(CO_TRY(call.args.string("prompt")), encode);
+    if (generation.content_form != nullptr) {
+        generation.format.emplace(*generation.tokenizer, CO_TRY(open.model->token_texts()),
+                                  infer::AnswerFormatOptions{.content = generation.content_form});
+    }
+    CO_TRY(catch_up(generation));
+
+    infer::TextAnswer answer(generation.tokenizer, generation.stops);
+    std::string text;
+    for (const int32_t token : generation.answered) text += answer.feed(token);
+    if (answer.stopped()) co_return complete_already();
+    const auto tell = [&](const std::string& piece, const Json& tokens) {
+        text += piece;
+        Json event = {{"type", "text"}, {"text", piece}, {"tokens", tokens}};
+        generation.attach_scores(event);
+        emit(call, event);
+    };
+    listen(generation, [&](int32_t token) {
+        tell(answer.feed(token), Json::array({token}));
+        return !answer.stopped();
+    });
+    const bool room = CO_TRY(fit(generation, prompt, open.session->runner().context()));
+    const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt), generation.options,
+                                                                     generation.listener, breathe_for(call)))
+                            : no_room(prompt, generation);
+    if (const std::string rest = answer.finish(); !rest.empty()) tell(rest, Json::array());
+    Json json = stats_json(stats, generation.options.sampling.seed);
+    json["text"] = std::move(text);
+    co_return Reply{.json = std::move(json)};
+}
+
+Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation& generation) {
+    const auto conversation =
+        CO_TRY(chat::conversation_from_json(call.args.member("messages"), call.args.member("tools")));
+    const bool thinking = CO_TRY(call.args.boolean_or("thinking", false));
+    const bool report_tokens = CO_TRY(call.args.boolean_or("report_tokens", false));
+    const uint32_t context = open.session->runner().context();
+    const auto size = generation.config->is_small() ? chat::ModelSize::small : chat::ModelSize::large;
+    const chat::RenderOptions render{.size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always};
+    ChatPrompt prompt;
+    if (generation.overflow == Overflow::slide) {
+        // Room for the answer that was asked for, or a quarter of the context; never so much that little else fits.
+        const uint32_t wanted = generation.options.max_tokens > 0 ? generation.options.max_tokens : context / 4;
+        const size_t room = std::max(std::min<size_t>(wanted, context / 2), generation.answered.size() + 1);
+        prompt = CO_TRY(sliding_chat_prompt(*generation.tokenizer, conversation, render,
+                                            context - std::min<size_t>(room, context)));
+    } else {
+        prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render));
+    }
+    if (generation.content_form != nullptr) {
+        using Calls = infer::AnswerFormatOptions::Calls;
+        generation.format.emplace(
+            *generation.tokenizer, CO_TRY(open.model->token_texts()),
+            infer::AnswerFormatOptions{.content = generation.content_form,
+                                       .calls = conversation.tools.empty() ? Calls::forbidden : Calls::possible,
+                                       .thoughts = thinking,
+                                       .start = prompt.end});
+    }
+    CO_TRY(catch_up(generation));
+
+    infer::ChatAnswer answer(generation.tokenizer,
+                             {.start = prompt.end, .thinking = thinking, .tools = conversation.tools}, generation.stops,
+                             [&](const chat::Event& event) {
+                                 Json json = event_json(event);
+                                 if (event.kind == chat::EventKind::content) generation.attach_scores(json);
+                                 emit(call, json);
+                             });
+    answer.set_silent(true);
+    for (const int32_t token : generation.answered) answer.feed(token);
+    answer.set_silent(false);
+    if (answer.stopped()) co_return complete_already();
+    listen(generation, [&](int32_t token) {
+        // Scores are told with the content their tokens made; those of thoughts, calls and marks are not told.
+        if (!answer.is_content(token)) generation.scores.clear();
+        if (report_tokens) emit(call, {{"type", "tokens"}, {"tokens", Json::array({token})}});
+        answer.feed(token);
+        return !answer.stopped();
+    });
+    const bool room = CO_TRY(fit(generation, prompt.tokens, context));
+    const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt.tokens), generation.options,
+                                                                     generation.listener, breathe_for(call)))
+                            : no_room(prompt.tokens, generation);
+    answer.finish();
+    Json json = stats_json(stats, generation.options.sampling.seed);
+    if (!answer.tool_calls().empty()) json["finish_reason"] = "tool_calls";
+    json["text"] = answer.content();
+    json["message"] = message_json(answer);
+    if (generation.overflow == Overflow::slide) json["dropped_messages"] = prompt.dropped_messages;
+    co_return Reply{.json = std::move(json)};
+}
+
+}  // namespace lapidary::api

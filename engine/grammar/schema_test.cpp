@@ -1,0 +1,311 @@
+#include "grammar/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "grammar/recogniser.h"
+
+namespace lapidary::grammar {
+namespace {
+
+Result<std::shared_ptr<const Program>> compile(std::string_view schema) {
+    return compile_schema(Json::parse(schema, nullptr, false));
+}
+
+enum class Verdict : uint8_t { refused, incomplete, complete };
+
+// A schema and what it says to texts.
+class Schema {
+  public:
+    explicit Schema(std::string_view schema) : Schema(compile(schema)) {}
+    explicit Schema(Result<std::shared_ptr<const Program>> program) {
+        EXPECT_TRUE(program) << program.error().message;
+        if (program) recogniser_.emplace(*program);
+    }
+
+    Verdict read(std::string_view text) {
+        if (!recogniser_) return Verdict::refused;
+        Recogniser::State state = recogniser_->start();
+        for (const char c : text) {
+            state = recogniser_->next(state, uint8_t(c));
+            if (state == Recogniser::kDead) return Verdict::refused;
+        }
+        return recogniser_->complete(state) ? Verdict::complete : Verdict::incomplete;
+    }
+    bool takes(std::string_view text) { return read(text) == Verdict::complete; }
+    bool refuses(std::string_view text) { return read(text) == Verdict::refused; }
+
+  private:
+    std::optional<Recogniser> recogniser_;
+};
+
+std::string refusal(std::string_view schema) {
+    const auto program = compile(schema);
+    EXPECT_FALSE(program) << schema;
+    return program ? "" : program.error().message;
+}
+
+TEST(Schema, WithoutLimitsTakesAnyJson) {
+    Schema any("{}");
+    for (const char* text : {"null", "true", "-0.5e+10", "\"\"", "[]", "{}", "[1, [2], {\"a\": [null]}]",
+                             "{\n  \"a\": 1,\n  \"b\": [\n    true\n  ]\n}", R"("\u00e9 \uD83D\uDE00 é 😀")"}) {
+        EXPECT_TRUE(any.takes(text)) << text;
+    }
+    for (const char* text : {"01", "+1", ".5", "1.", "nul ", "[1,]", "{,}", "{a:1}", "'a'", "\"\t\"", R"("\x")",
+                             R"("\uD83D ")", R"("\uDE00")", "[1]]", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xFF\""}) {
+        EXPECT_NE(any.read(text), Verdict::complete) << text;
+    }
+}
+
+TEST(Schema, AllowsLayoutButNotEndlessBlanks) {
+    Schema any("{}");
+    EXPECT_TRUE(any.takes("{\"a\": 1}"));
+    EXPECT_TRUE(any.takes("[\n\t\t1,\n\t\t2\n\t]"));
+    EXPECT_TRUE(any.refuses("[  "));
+    EXPECT_TRUE(any.refuses("[\n\n"));
+    EXPECT_TRUE(any.refuses("[\n" + std::string(33, ' ')));
+    EXPECT_TRUE(any.refuses(" "));
+    EXPECT_TRUE(any.refuses("[] "));
+    EXPECT_TRUE(any.refuses("{\"a\":  "));
+}
+
+TEST(Schema, WritesPropertiesInOrderAndKnowsWhichMayBeLeftOut) {
+    Schema schema(R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"},
+                      "c":{"type":"null"}},"required":["b"],"additionalProperties":false})");
+    EXPECT_TRUE(schema.takes(R"({"a": 1, "b": "x", "c": null})"));
+    EXPECT_TRUE(schema.takes(R"({"b":""})"));
+    EXPECT_TRUE(schema.takes(R"({"a":1,"b":""})"));
+    EXPECT_TRUE(schema.refuses("{}"));
+    EXPECT_TRUE(schema.refuses(R"({"a":1})"));
+    EXPECT_TRUE(schema.refuses(R"({"b":"","a")"));
+    EXPECT_TRUE(schema.refuses(R"({"b":"","d")"));
+    EXPECT_TRUE(schema.refuses(R"({"b":1)"));
+}
+
+TEST(Schema, GivesOtherMembersOtherNames) {
+    Schema schema(R"({"type":"object","properties":{"ab":{"type":"integer"},"abc":{"type":"integer"},"é":{}},
+                      "additionalProperties":{"type":"boolean"}})");
+    EXPECT_TRUE(schema.takes(R"({"ab": 1, "a": true, "abd": false, "x": true})"));
+    EXPECT_TRUE(schema.takes(R"({"a": true})"));
+    EXPECT_TRUE(schema.takes(R"({"": true})"));
+    EXPECT_TRUE(schema.takes(R"({"abcd": true})"));
+    EXPECT_TRUE(schema.refuses(R"({"ab": t)"));
+    EXPECT_TRUE(schema.refuses(R"({"abc": t)"));
+    EXPECT_TRUE(schema.refuses(R"({"a": 1)"));
+    EXPECT_TRUE(schema.refuses(R"({"\u0061b")"));
+    Schema map(R"({"type":"object","additionalProperties":{"type":"integer"}})");
+    EXPECT_TRUE(map.takes(R"({"any \n thing": 1, "": 2})"));
+    EXPECT_TRUE(map.takes("{}"));
+}
+
+TEST(Schema, RequiresWhatIsNotDeclared) {
+    Schema schema(R"({"type":"object","required":["id"]})");
+    EXPECT_TRUE(schema.takes(R"({"id": [1], "more": 2})"));
+    EXPECT_TRUE(schema.refuses("{}"));
+    EXPECT_NE(refusal(R"({"type":"object","required":["id"],"additionalProperties":false})").find("'id'"),
+              std::string::npos);
+}
+
+TEST(Schema, CountsItems) {
+    Schema some(R"({"type":"array","items":{"type":"boolean"},"minItems":2,"maxItems":3})");
+    EXPECT_TRUE(some.takes("[true, false]"));
+    EXPECT_TRUE(some.takes("[true,false,true]"));
+    EXPECT_TRUE(some.refuses("[]"));
+    EXPECT_TRUE(some.refuses("[true]"));
+    EXPECT_TRUE(some.refuses("[true,true,true,"));
+    Schema none(R"({"type":"array","maxItems":0})");
+    EXPECT_TRUE(none.takes("[]"));
+    EXPECT_TRUE(none.refuses("[1"));
+    Schema tuple(R"({"prefixItems":[{"type":"integer"},{"type":"string"}],"minItems":1})");
+    EXPECT_TRUE(tuple.takes("[1]"));
+    EXPECT_TRUE(tuple.takes("[1, \"a\"]"));
+    EXPECT_TRUE(tuple.refuses("[]"));
+    EXPECT_TRUE(tuple.refuses("[1, \"a\","));
+    Schema longer(R"({"prefixItems":[{"type":"integer"}],"items":{"type":"null"},"minItems":2,"maxItems":3})");
+    EXPECT_TRUE(longer.takes("[1, null, null]"));
+    EXPECT_TRUE(longer.refuses("[1]"));
+    EXPECT_TRUE(longer.refuses("[1,null,null,"));
+}
+
+TEST(Schema, CountsCharactersNotBytes) {
+    Schema schema(R"({"type":"string","minLength":2,"maxLength":3})");
+    EXPECT_TRUE(schema.takes("\"é😀\""));
+    EXPECT_TRUE(schema.takes(R"("\uD83D\uDE00\nx")"));
+    EXPECT_TRUE(schema.refuses("\"é\""));
+    EXPECT_TRUE(schema.refuses("\"abcd"));
+}
+
+TEST(Schema, KeepsNumbersWithinTheirBounds) {
+    Schema percent(R"({"type":"integer","minimum":-5,"maximum":120})");
+    for (const char* in : {"0", "-5", "7", "99", "100", "120", "-1"}) EXPECT_TRUE(percent.takes(in)) << in;
+    for (const char* out : {"121", "-6", "1.5", "1e1", "200", "1000"}) EXPECT_FALSE(percent.takes(out)) << out;
+    Schema share(R"({"type":"number","minimum":0,"exclusiveMaximum":1})");
+    for (const char* in : {"0", "0.0", "0.999", "0.5"}) EXPECT_TRUE(share.takes(in)) << in;
+    for (const char* out : {"1", "1.0", "-0.1", "1e0"}) EXPECT_FALSE(share.takes(out)) << out;
+    Schema narrow(R"({"type":"number","minimum":2.25,"maximum":10.5})");
+    for (const char* in : {"2.25", "2.250", "2.3", "9", "10.5", "10.49", "3.0"}) EXPECT_TRUE(narrow.takes(in)) << in;
+    for (const char* out : {"2", "2.2", "2.249", "10.51", "11", "1.99"}) EXPECT_FALSE(narrow.takes(out)) << out;
+    Schema below(R"({"type":"number","exclusiveMaximum":-1.5})");
+    for (const char* in : {"-2", "-1.6", "-1.51", "-100000"}) EXPECT_TRUE(below.takes(in)) << in;
+    for (const char* out : {"-1.5", "-1", "0", "-1.50"}) EXPECT_FALSE(below.takes(out)) << out;
+    EXPECT_TRUE(Schema("{\"type\":\"integer\"}").refuses("1234567890123456"));
+}
+
+TEST(Schema, WritesOneOfTheListedValues) {
+    Schema schema(R"({"enum":["red","reddish","blue",1,null,{"a":[1]}]})");
+    for (const char* in : {"\"red\"", "\"reddish\"", "\"blue\"", "1", "null", R"({"a":[1]})"}) {
+        EXPECT_TRUE(schema.takes(in)) << in;
+    }
+    EXPECT_TRUE(schema.refuses("\"redd\""));
+    EXPECT_TRUE(Schema(R"({"type":"string","enum":["a",1]})").refuses("1"));
+    EXPECT_TRUE(Schema(R"({"const":"quote \" and \\"})").takes(R"("quote \" and \\")"));
+}
+
+TEST(Schema, ChoosesAmongAlternatives) {
+    Schema schema(
+        R"({"anyOf":[{"type":"object","properties":{"k":{"const":"a"},"n":{"type":"integer"}},"required":["k"]},
+                               {"type":"object","properties":{"k":{"const":"b"},"s":{"type":"string"}},"required":["k"]},
+                               {"type":["boolean","null"]}]})");
+    EXPECT_TRUE(schema.takes(R"({"k":"a","n":1})"));
+    EXPECT_TRUE(schema.takes(R"({"k":"b","s":"x"})"));
+    EXPECT_TRUE(schema.refuses(R"({"k":"a","s")"));
+    EXPECT_TRUE(schema.takes("null"));
+    EXPECT_TRUE(schema.refuses("1"));
+}
+
+TEST(Schema, AcceptsOneOfOnlyWhenTheAlternativesExcludeEachOther) {
+    EXPECT_TRUE(compile(R"({"oneOf":[{"type":"string"},{"type":"integer"}]})"));
+    EXPECT_TRUE(compile(R"({"oneOf":[{"properties":{"t":{"const":1}},"required":["t"]},
+                                     {"properties":{"t":{"const":2}},"required":["t"]}]})"));
+    EXPECT_TRUE(
+        compile(R"({"oneOf":[{"properties":{"a":{}},"required":["a"]},{"properties":{"b":{}},"required":["b"]}]})"));
+    EXPECT_NE(refusal(R"({"oneOf":[{"type":"number"},{"type":"integer"}]})").find("anyOf"), std::string::npos);
+    EXPECT_NE(refusal(R"({"oneOf":[{"properties":{"a":{}}},{"properties":{"b":{}}}]})").find("anyOf"),
+              std::string::npos);
+}
+
+TEST(Schema, FollowsReferencesToItself) {
+    Schema tree(R"({"$defs":{"node":{"type":"object","properties":{"value":{"type":"integer"},
+                    "children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["value","children"]}},
+                    "$ref":"#/$defs/node"})");
+    EXPECT_TRUE(tree.takes(R"({"value":1,"children":[{"value":2,"children":[]},{"value":3,"children":[]}]})"));
+    EXPECT_TRUE(tree.refuses(R"({"value":1,"children":[1)"));
+    Schema loop(R"({"anyOf":[{"$ref":"#"},{"type":"null"}]})");
+    EXPECT_TRUE(loop.takes("null"));
+    EXPECT_NE(refusal(R"({"$ref":"#/$defs/nowhere"})").find("nowhere"), std::string::npos);
+}
+
+TEST(Schema, BeginsNothingThatCouldNotBeEndedWithinItsDepth) {
+    Schema any("{}");
+    std::string deep;
+    while (any.read(deep + "[") != Verdict::refused && deep.size() < 1000) deep += '[';
+    EXPECT_GT(deep.size(), 20u);
+    EXPECT_LE(deep.size(), chat::kMaxJsonDepth);
+    EXPECT_TRUE(any.takes(deep + std::string(deep.size(), ']')));
+}
+
+TEST(Schema, MatchesPatterns) {
+    Schema code(R"({"pattern":"^[A-Z]{2,3}-\\d+(\\.\\d)?$"})");
+    EXPECT_TRUE(code.takes("\"AB-1\""));
+    EXPECT_TRUE(code.takes("\"ABC-123.4\""));
+    for (const char* out : {"\"A-1\"", "\"ABCD-1\"", "\"AB-\"", "\"AB-1.\"", "\"xAB-1\""})
+        EXPECT_FALSE(code.takes(out));
+    Schema inside(R"({"pattern":"cat|^dog"})");
+    EXPECT_TRUE(inside.takes("\"a cat sat\""));
+    EXPECT_TRUE(inside.takes("\"doggy\""));
+    EXPECT_FALSE(inside.takes("\"a dog\""));
+    Schema odd(R"({"pattern":"^[^a\\s]\\\\\".é$"})");
+    EXPECT_TRUE(odd.takes(R"("b\\\"xé")"));
+    EXPECT_TRUE(odd.refuses("\"a"));
+    for (const char* bad : {"(?=x)", "a**", "\\1", "[", "(a", "a{2,1}", "a^b", "a$b", "é{3", "[é]", "\\b"}) {
+        EXPECT_FALSE(compile_schema(Json{{"pattern", bad}})) << bad;
+    }
+}
+
+TEST(Schema, KnowsCommonFormats) {
+    EXPECT_TRUE(Schema(R"({"format":"date"})").takes("\"2024-02-28\""));
+    EXPECT_FALSE(Schema(R"({"format":"date"})").takes("\"2024-02-30\""));
+    EXPECT_TRUE(Schema(R"({"format":"date-time"})").takes("\"2024-12-31T23:59:59.5+01:00\""));
+    EXPECT_TRUE(Schema(R"({"format":"uuid"})").takes("\"123e4567-e89b-12d3-a456-426614174000\""));
+    EXPECT_TRUE(Schema(R"({"format":"email"})").takes("\"a.b@example.org\""));
+    EXPECT_TRUE(Schema(R"({"format":"ipv4"})").takes("\"192.168.0.255\""));
+    EXPECT_FALSE(Schema(R"({"format":"ipv4"})").takes("\"256.1.1.1\""));
+    EXPECT_TRUE(Schema(R"({"format":"uri"})").takes("\"https://example.org:80/a/b?c=d\""));
+    EXPECT_NE(refusal(R"({"type":"string","format":"haiku"})").find("haiku"), std::string::npos);
+}
+
+TEST(Schema, RefusesWhatItDoesNotKnowByName) {
+    for (const char* keyword : {"uniqueItems", "not", "if", "patternProperties", "multipleOf", "minProperties",
+                                "propertyNames", "dependentRequired", "contains", "nullable", "flavour"}) {
+        const std::string schema = R"({"type":"object","properties":{"x":{")" + std::string(keyword) + R"(":true}}})";
+        const std::string message = refusal(schema);
+        EXPECT_NE(message.find(keyword), std::string::npos) << message;
+        EXPECT_NE(message.find("#/properties/x"), std::string::npos) << message;
+    }
+    EXPECT_TRUE(compile(R"({"title":"t","description":"d","default":1,"examples":[1],"$schema":"s","type":"null"})"));
+}
+
+TEST(Schema, RefusesWhatCanNeverEnd) {
+    EXPECT_NE(refusal("false").find("no JSON at all"), std::string::npos);
+    EXPECT_NE(refusal(R"({"$ref":"#"})").find("no JSON at all"), std::string::npos);
+    EXPECT_FALSE(compile(R"({"properties":{"next":{"$ref":"#"}},"required":["next"]})"));
+    EXPECT_FALSE(compile(R"({"type":"integer","minimum":3,"maximum":2})"));
+    EXPECT_FALSE(compile(R"({"type":"number","exclusiveMinimum":2,"exclusiveMaximum":2})"));
+    EXPECT_FALSE(compile(R"({"type":"string","minLength":3,"maxLength":2})"));
+    EXPECT_FALSE(compile(R"({"type":"string","enum":[1]})"));
+    EXPECT_TRUE(Schema(R"({"properties":{"a":false,"b":{}}})").refuses("{\"a"));
+}
+
+TEST(Schema, RefusesHostileSchemas) {
+    for (const char* bad : {R"(5)",
+                            R"({"type":"thing"})",
+                            R"({"type":[]})",
+                            R"({"type":5})",
+                            R"({"properties":[]})",
+                            R"({"required":"a"})",
+                            R"({"required":[1]})",
+                            R"({"items":[]})",
+                            R"({"enum":[]})",
+                            R"({"enum":5})",
+                            R"({"anyOf":[]})",
+                            R"({"anyOf":{}})",
+                            R"({"$ref":5})",
+                            R"({"minItems":-1})",
+                            R"({"minLength":1.5})",
+                            R"({"maxItems":1e9})",
+                            R"({"minimum":"1"})",
+                            R"({"minimum":1e300,"type":"number"})",
+                            R"({"pattern":5})",
+                            R"({"prefixItems":{}})",
+                            R"({"additionalProperties":5})",
+                            R"({"allOf":[{},{}]})",
+                            R"({"$ref":"http://x"})"}) {
+        EXPECT_FALSE(compile(bad)) << bad;
+    }
+    Json deep = Json::object();
+    for (int i = 0; i < 200; ++i) deep = Json{{"items", deep}};
+    EXPECT_FALSE(compile_schema(deep));
+    Json wide = Json::object();
+    for (int i = 0; i < 5000; ++i) wide["enum"].push_back(i);
+    EXPECT_FALSE(compile_schema(wide));
+    Json large = {{"anyOf", Json::array()}};
+    for (int i = 0; i < 300; ++i) large["anyOf"].push_back({{"const", std::string(1000, char('a' + i % 26))}});
+    EXPECT_FALSE(compile_schema(large));
+}
+
+TEST(ResponseFormat, IsReadAsOpenAiWritesIt) {
+    const auto read = [](std::string_view text) { return compile_response_format(Json::parse(text, nullptr, false)); };
+    EXPECT_EQ(*read("null"), nullptr);
+    EXPECT_EQ(*read(R"({"type":"text"})"), nullptr);
+    Schema object(read(R"({"type":"json_object"})"));
+    EXPECT_TRUE(object.takes(R"({"a": [1, {"b": null}]})"));
+    EXPECT_TRUE(object.refuses("["));
+    Schema schema(read(R"({"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"null"}}})"));
+    EXPECT_TRUE(schema.takes("null"));
+    for (const char* bad : {"5", "{}", R"({"type":"xml"})", R"({"type":"json_schema"})",
+                            R"({"type":"json_schema","json_schema":{"name":"n"}})"}) {
+        EXPECT_FALSE(read(bad)) << bad;
+    }
+}
+
+}  // namespace
+}  // namespace lapidary::grammar
