@@ -5,7 +5,7 @@ export type { CacheOpenOptions, CacheParts, CacheUsage } from './cache/cache.js'
 export type { CachedFile } from './cache/entries.js';
 export { BusyError, StorageFullError } from './cache/fs.js';
 export type { CacheStorageFs, FileEntry, ReadableFile, StorageRoom, WritableFile } from './cache/fs.js';
-export { defaultCache, openCached, openCachedPieces } from './cache/open-cached.js';
+export { defaultCache, openCached, openCachedPieces, originCache } from './cache/open-cached.js';
 export type { OpenCachedOptions } from './cache/open-cached.js';
 export { OpfsFs } from './cache/opfs.js';
 export type { CacheProgress, CacheStateName } from './cache/progress.js';

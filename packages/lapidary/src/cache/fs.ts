@@ -44,7 +44,9 @@ export interface CacheStorageFs {
     /** What may be lost between two flushes. A flush that is dear should be rare. */
     readonly flushEvery: { bytes: number; milliseconds: number };
     list(): Promise<FileEntry[]>;
-    /** Undefined when there is no such file. */
+    /** A small file, also while somebody writes to it and without disturbing them. Undefined when there is none. */
+    readWhole(name: string, mostBytes: number): Promise<Uint8Array | undefined>;
+    /** Undefined when there is no such file. It cannot be written to before it is closed. */
     openRead(name: string): Promise<ReadableFile | undefined>;
     /** Creates the file when there is none. A BusyError while somebody else has it open for writing. */
     openWrite(name: string): Promise<WritableFile>;

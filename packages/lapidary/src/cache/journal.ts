@@ -40,16 +40,12 @@ const mostChunks = 4 * 1024 * 1024;
 const formatVersion = 1;
 
 export async function readJournal(fs: CacheStorageFs, file: string): Promise<JournalState | undefined> {
-    const journal = await fs.openRead(file);
-    if (!journal) return undefined;
     try {
-        if (journal.size > largestJournal) return undefined;
-        return parseJournal(await journal.read(0, journal.size));
+        const bytes = await fs.readWhole(file, largestJournal);
+        return bytes && parseJournal(bytes);
     } catch (error) {
-        if (error instanceof LapidaryError && error.code === 'truncated') return undefined;
+        if (error instanceof LapidaryError && error.code === 'limit') return undefined;
         throw error;
-    } finally {
-        await journal.close();
     }
 }
 

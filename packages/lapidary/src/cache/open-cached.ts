@@ -1,9 +1,13 @@
 // The short way: one cache for this origin, made when it is first needed.
+import { LapidaryError } from '../error.js';
+import type { WorkOptions } from '../model.js';
 import { openAll, shardUrls } from '../sources/shards.js';
 import { parseHttpUrl } from '../sources/http.js';
 import type { ByteSource } from '../sources/source.js';
-import { ModelCache, type CacheOpenOptions } from './cache.js';
+import { ModelCache, type CacheOpenOptions, type CacheUsage } from './cache.js';
+import type { CachedFile } from './entries.js';
 import { wanted, type RemoteSource } from './remote.js';
+import type { Verdict } from './verify.js';
 
 export interface OpenCachedOptions extends CacheOpenOptions {
     /** Another cache than that of this origin, or none. */
@@ -33,5 +37,29 @@ export async function openCachedPieces(
     address: string | URL,
     options: OpenCachedOptions = {},
 ): Promise<ByteSource[]> {
-    return await openAll(shardUrls(parseHttpUrl(address)), async (url) => await openCached(url, options));
+    const urls = shardUrls(parseHttpUrl(address));
+    if (urls.length > 1 && options.sha256 !== undefined) {
+        throw new LapidaryError('invalid_argument', `a model of ${urls.length} pieces has more than one SHA-256`);
+    }
+    return await openAll(urls, async (url) => await openCached(url, options));
 }
+
+/** What is in the cache of this origin; nothing where there is no place for one. */
+export const originCache = {
+    async list(): Promise<CachedFile[]> {
+        return (await (await defaultCache())?.list()) ?? [];
+    },
+    /** By key or name. False when there is no such file. */
+    async remove(name: string): Promise<boolean> {
+        return (await (await defaultCache())?.remove(name)) ?? false;
+    },
+    /** Undefined where there is no place for a cache. */
+    async usage(): Promise<CacheUsage | undefined> {
+        return await (await defaultCache())?.usage();
+    },
+    async verify(name: string, options: WorkOptions = {}): Promise<Verdict> {
+        const cache = await defaultCache();
+        if (!cache) throw new LapidaryError('unsupported', 'there is no place for a cache here');
+        return await cache.verify(name, options);
+    },
+};

@@ -71,6 +71,21 @@ export class OpfsFs implements CacheStorageFs {
         return entries;
     }
 
+    async readWhole(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
+        for (let tries = 1; ; tries++) {
+            try {
+                const file = await (await this.find(name))?.getFile();
+                if (!file) return undefined;
+                if (file.size > mostBytes) throw new LapidaryError('limit', `'${name}' is too large`);
+                return new Uint8Array(await file.arrayBuffer());
+            } catch (error) {
+                if (nameOf(error) === 'NotFoundError') return undefined;
+                // Written to between the two lines above.
+                if (nameOf(error) !== 'NotReadableError' || tries === 5) throw storageError(error, name);
+            }
+        }
+    }
+
     async openRead(name: string): Promise<ReadableFile | undefined> {
         const handle = await this.find(name);
         if (!handle) return undefined;

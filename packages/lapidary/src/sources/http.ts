@@ -31,6 +31,12 @@ interface Version {
     modified: string | null;
 }
 
+interface Answer {
+    response: Response;
+    /** Bytes it will bring. */
+    promised: number;
+}
+
 /** Bytes on their way in. `filled` survives a broken connection: the next attempt goes on from there. */
 interface Target {
     bytes: Uint8Array;
@@ -159,7 +165,7 @@ export class HttpSource implements ByteSource {
     }
 
     /** An answer that is known to be about our file and the bytes from `first` on: `promised` many of them. */
-    private async ask(first: number, last: number, attempt: Attempt): Promise<{ response: Response; promised: number }> {
+    private async ask(first: number, last: number, attempt: Attempt): Promise<Answer> {
         const response = await this.request(first, last, attempt);
         const range = this.checkStatus(response);
         this.checkSameVersion(response, range);

@@ -81,6 +81,12 @@ export class MemoryFs implements CacheStorageFs {
         return [...this.files].map(([name, { now }]) => ({ name, size: now.length }));
     }
 
+    async readWhole(name: string, mostBytes: number): Promise<Uint8Array | undefined> {
+        const file = this.files.get(name);
+        if (file && file.now.length > mostBytes) throw new LapidaryError('limit', `'${name}' is too large`);
+        return file?.now.slice();
+    }
+
     async openRead(name: string): Promise<ReadableFile | undefined> {
         const file = this.files.get(name);
         if (!file) return undefined;
