@@ -10,6 +10,8 @@ export interface App {
     readonly site: Site;
     /** Nothing is stored or cached when `work` begins. */
     visit<Result>(work: (context: BrowserContext) => Promise<Result>): Promise<Result>;
+    /** What a driver that restarts does to every page. */
+    crashGpu(): Promise<void>;
 }
 
 /** To be called at the top of a test file. */
@@ -42,6 +44,10 @@ export function openApp(options: { gpu?: boolean } = {}): App {
             } finally {
                 await context.close();
             }
+        },
+        crashGpu: async () => {
+            const session = await there(browser).newBrowserCDPSession();
+            await session.send('Browser.crashGpuProcess');
         },
     };
 }
