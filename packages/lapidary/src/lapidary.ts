@@ -1,6 +1,6 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
-import type { CacheUsage, ModelCache } from './cache/cache.js';
+import type { CacheUsage } from './cache/cache.js';
 import type { CachedFile } from './cache/entries.js';
 import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
 import type { Core } from './core/core.js';
@@ -71,21 +71,20 @@ export const Lapidary = {
     /** What is kept of models in this browser. Elsewhere, and where the browser keeps nothing, it is empty. */
     cache: {
         async list(): Promise<CachedFile[]> {
-            return (await (await cacheOfThisOrigin())?.list()) ?? [];
+            return await (await originCache()).list();
         },
         /** By key or name; false when there is no such thing. */
         async remove(name: string): Promise<boolean> {
-            return (await (await cacheOfThisOrigin())?.remove(name)) ?? false;
+            return await (await originCache()).remove(name);
         },
         /** Undefined where nothing can be kept. */
         async usage(): Promise<CacheUsage | undefined> {
-            return await (await cacheOfThisOrigin())?.usage();
+            return await (await originCache()).usage();
         },
     },
 };
 
 /** Loaded late: few pages ask for it, and the engine's worker has its own. */
-async function cacheOfThisOrigin(): Promise<ModelCache | undefined> {
-    const { defaultCache } = await import('./cache/open-cached.js');
-    return await defaultCache();
+async function originCache() {
+    return (await import('./cache/open-cached.js')).originCache;
 }
