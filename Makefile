@@ -20,10 +20,11 @@ test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@$(call build,wasm,lapidary_tests)
 	@tools/test
 
-build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, and the command line bin/lapidary
+build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
 	@$(call build,wasm,lapidary)
 	@npx tsc -b
 	@cmp -s $(WASM) packages/lapidary/dist/lapidary.wasm || cp $(WASM) packages/lapidary/dist/lapidary.wasm
+	@tools/build-web
 
 bench: build ## speed of the tokenizer and of the CPU backend
 	@node tools/bench.mjs
@@ -46,4 +47,4 @@ build/%/CMakeCache.txt: CMakePresets.json | setup
 	@touch $@
 
 clean: ## remove everything that was built
-	rm -rf build packages/*/dist apps/*/dist
+	rm -rf build packages/*/dist apps/*/dist apps/*/out

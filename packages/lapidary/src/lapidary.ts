@@ -1,5 +1,7 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
+import type { CacheUsage } from './cache/cache.js';
+import type { CachedFile } from './cache/entries.js';
 import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
 import type { Core } from './core/core.js';
 import { startCore } from './core/start.js';
@@ -65,4 +67,24 @@ export const Lapidary = {
     async probe(options: ProbeOptions = {}): Promise<Probe> {
         return await probe(options);
     },
+
+    /** What is kept of models in this browser. Elsewhere, and where the browser keeps nothing, it is empty. */
+    cache: {
+        async list(): Promise<CachedFile[]> {
+            return await (await originCache()).list();
+        },
+        /** By key or name; false when there is no such thing. */
+        async remove(name: string): Promise<boolean> {
+            return await (await originCache()).remove(name);
+        },
+        /** Undefined where nothing can be kept. */
+        async usage(): Promise<CacheUsage | undefined> {
+            return await (await originCache()).usage();
+        },
+    },
 };
+
+/** Loaded late: few pages ask for it, and the engine's worker has its own. */
+async function originCache() {
+    return (await import('./cache/open-cached.js')).originCache;
+}

@@ -45,8 +45,11 @@ export type ModelSource =
     | readonly ByteSource[];
 
 export interface LoadProgress {
-    /** `open` finds the model and reads its header, `weights` moves it to where it computes. */
-    stage: 'open' | 'weights';
+    /**
+     * `open` finds the model and reads its header, `download` brings it into the cache, `weights` moves it to where it
+     * computes.
+     */
+    stage: 'open' | 'download' | 'weights';
     /** Bytes. */
     done: number;
     /** 0 while it is not known. */
@@ -66,6 +69,8 @@ export interface LoadOptions {
     memoryBudget?: number;
     /** Where the built-in model is; `models/storyteller-q4_k_m.gguf` beside the page unless told. */
     builtinUrl?: string | URL;
+    /** Keep what a URL gives in the page's private files, where there are such: the next time it is there. True unless told. */
+    cache?: boolean;
     /** For the requests to a URL. */
     headers?: Record<string, string>;
     onProgress?: (progress: LoadProgress) => void;

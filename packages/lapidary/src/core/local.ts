@@ -179,7 +179,9 @@ export class LocalCore implements Core {
         const { runtime, log, onProgress } = this.context;
         const { maxConversations = usualConversations, memoryBudget } = this.options;
         onProgress?.({ stage: 'open', done: 0, total: 0 });
-        const bytes = await openPrepared(this.source, runtime.openLocal, signal);
+        const bytes = await openPrepared(this.source, runtime.openLocal, signal, ({ done, total }) => {
+            onProgress?.({ stage: 'download', done, total });
+        });
         const gpu = once(() => runtime.findGpu(log));
         const [first] = bytes.sources;
         const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';

@@ -1,5 +1,7 @@
 // Opens a prepared source where the engine runs.
+import { openCachedPieces } from '../cache/open-cached.js';
 import { LapidaryError, messageOf } from '../error.js';
+import type { Progress } from '../model.js';
 import { formatModelName, parseModelName } from '../ollama/name.js';
 import { PickedDirectory } from '../ollama/picked.js';
 import { openServedModel } from '../ollama/server.js';
@@ -22,11 +24,15 @@ export async function openPrepared(
     prepared: PreparedSource,
     openLocal: OpenLocal | undefined,
     signal: AbortSignal | undefined,
+    onDownload: (progress: Progress) => void = () => undefined,
 ): Promise<OpenedSource> {
     const stop = signal ? { signal } : {};
     switch (prepared.kind) {
-        case 'url':
-            return { sources: await openHttp(prepared.url, { headers: prepared.headers, ...stop }) };
+        case 'url': {
+            const { url, headers, cache } = prepared;
+            if (!cache) return { sources: await openHttp(url, { headers, ...stop }) };
+            return { sources: await openCachedPieces(url, { http: { headers }, onProgress: onDownload, ...stop }) };
+        }
         case 'blobs':
             return { sources: prepared.blobs.map((blob) => new BlobSource(blob)) };
         case 'files':

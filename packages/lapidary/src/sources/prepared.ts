@@ -6,7 +6,7 @@ import type { LoadOptions, ModelSource } from '../options.js';
 import type { ByteSource } from './source.js';
 
 export type PreparedSource =
-    | { kind: 'url'; url: string; headers: Record<string, string> }
+    | { kind: 'url'; url: string; headers: Record<string, string>; cache: boolean }
     | { kind: 'blobs'; blobs: readonly Blob[] }
     | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
     | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
@@ -28,7 +28,8 @@ const builtinPath = 'models/storyteller-q4_k_m.gguf';
 
 export function prepareSource(source: ModelSource, options: LoadOptions, { hasDisk, base }: Surroundings): PreparedSource {
     const headers = options.headers ?? {};
-    const at = (address: string | URL): PreparedSource => ({ kind: 'url', url: resolve(address, base), headers });
+    const cache = options.cache ?? true;
+    const at = (address: string | URL): PreparedSource => ({ kind: 'url', url: resolve(address, base), headers, cache });
     if (source === 'builtin') {
         if (options.builtinUrl !== undefined) return at(options.builtinUrl);
         return hasDisk ? { kind: 'local', name: 'builtin' } : at(builtinPath);

@@ -1,0 +1,76 @@
+// A real browser with a person in front of it.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+
+export const chromiumPath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+export const chromiumIsThere = existsSync(chromiumPath);
+
+// The machine may be busy, and a GPU in software makes a pipeline in seconds.
+const patienceMs = 180_000;
+
+const softwareGpu = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
+
+export async function launch({ gpu = true } = {}): Promise<Browser> {
+    const args = ['--no-sandbox', ...(gpu ? softwareGpu : ['--disable-gpu', '--disable-features=WebGPU'])];
+    return await chromium.launch({ executablePath: chromiumPath, args });
+}
+
+/** One tab and what a person does in it. */
+export class Visitor {
+    /** Everything that went wrong unnoticed: exceptions and violations of the content security policy. */
+    readonly complaints: string[] = [];
+
+    constructor(readonly page: Page) {
+        page.setDefaultTimeout(patienceMs);
+        page.on('pageerror', (error) => this.complaints.push(String(error)));
+        page.on('console', (message) => {
+            if (/Content Security Policy/i.test(message.text())) this.complaints.push(message.text());
+        });
+    }
+
+    static async arrive(context: BrowserContext, url: string): Promise<Visitor> {
+        const visitor = new Visitor(await context.newPage());
+        await visitor.page.goto(url);
+        return visitor;
+    }
+
+    get messageBox() {
+        return this.page.getByRole('textbox', { name: 'Message', exact: true });
+    }
+
+    get answers() {
+        return this.page.locator('.message.assistant');
+    }
+
+    async untilReady(): Promise<void> {
+        await this.page.locator('.chip .dot.ready').waitFor();
+    }
+
+    async say(text: string): Promise<void> {
+        await this.messageBox.fill(text);
+        await this.messageBox.press('Enter');
+    }
+
+    /** The text of the answer with this number, once it is finished. */
+    async answer(number = 0): Promise<string> {
+        const message = this.answers.nth(number);
+        await message.waitFor();
+        await this.page.locator('.message.assistant[aria-busy="false"]').nth(number).waitFor();
+        return await message.locator('.body').innerText();
+    }
+
+    /** Some of the answer is there. */
+    async untilWriting(number = 0): Promise<void> {
+        await this.answers.nth(number).locator('.markdown').waitFor();
+    }
+
+    checkHarmless(): void {
+        assert.deepEqual(this.complaints, []);
+    }
+}
+
+/** Settings, as they are stored before the page is opened. */
+export async function prepareSettings(context: BrowserContext, settings: object): Promise<void> {
+    await context.addInitScript((text) => localStorage.setItem('lapidary-settings', text), JSON.stringify(settings));
+}

@@ -1,0 +1,149 @@
+// Where models come from and how tabs share one, in a real browser.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { openApp } from './app.js';
+import { Visitor, prepareSettings } from './browser.js';
+import { repository } from './site.js';
+
+const app = openApp();
+const brief = { maxTokens: 24, seed: 7 };
+
+test('without a network the app opens and chats', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, brief);
+        const visitor = await Visitor.arrive(context, app.site.url);
+        await visitor.untilReady();
+        await visitor.page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await context.setOffline(true);
+        await visitor.page.reload();
+        await visitor.say('Are you still there?');
+        assert.ok((await visitor.answer()).length > 0);
+        await visitor.page.getByRole('link', { name: 'Settings' }).click();
+        await visitor.page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+        await context.setOffline(false);
+    });
+});
+
+test('a second tab uses the model of the first, and takes over when the first is closed', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, brief);
+        const first = await Visitor.arrive(context, app.site.url);
+        await first.untilReady();
+        const workers = () => first.page.workers().length;
+        assert.equal(workers(), 1);
+        const second = await Visitor.arrive(context, app.site.url);
+        await second.untilReady();
+        assert.equal(second.page.workers().length, 0, 'the second tab has no engine of its own');
+        await second.say('Hello from the second tab');
+        assert.ok((await second.answer()).length > 0);
+        await first.page.locator('.conversations li', { hasText: 'Hello from the second tab' }).waitFor();
+
+        // In the middle of an answer.
+        await second.page.evaluate(() => {
+            const text = JSON.stringify({ maxTokens: 120 });
+            localStorage.setItem('lapidary-settings', text);
+            dispatchEvent(new StorageEvent('storage', { key: 'lapidary-settings', newValue: text }));
+        });
+        await second.say('A long story, please');
+        await second.untilWriting(1);
+        await first.page.close();
+        assert.ok((await second.answer(1)).length > 0);
+        assert.equal(second.page.workers().length, 1, 'now it has');
+        second.checkHarmless();
+    });
+});
+
+test('a dropped GGUF file is loaded; something else is refused with a sentence', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { ...brief, maxTokens: 4 });
+        const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
+        await visitor.untilReady();
+        const drop = async (name: string, bytes: Buffer) => {
+            const transfer = await visitor.page.evaluateHandle(
+                ([title, text]) => {
+                    const transfer = new DataTransfer();
+                    const data = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+                    transfer.items.add(new File([data], title));
+                    return transfer;
+                },
+                [name, bytes.toString('base64')] as const,
+            );
+            for (const type of ['dragenter', 'dragover', 'drop']) {
+                await visitor.page.dispatchEvent('body', type, { dataTransfer: transfer });
+            }
+        };
+        await drop('notes.txt', Buffer.from('hello'));
+        await visitor.page.getByText("'notes.txt' is not a model").waitFor();
+        await drop('broken.gguf', Buffer.from('GGUFnonsense'));
+        await visitor.page.locator('.chip .dot.failed').waitFor();
+        assert.ok((await visitor.page.locator('.composer .problem').innerText()).length > 10);
+        await drop('tiny.gguf', await readFile(path.join(repository, 'tests/data/fixtures/tiny-e2b-q4_0.gguf')));
+        await visitor.page.locator('.chip', { hasText: 'tiny.gguf' }).waitFor();
+        await visitor.untilReady();
+        await visitor.say('Hi');
+        await visitor.answer();
+        visitor.checkHarmless();
+    });
+});
+
+test('a model behind an address is judged, downloaded, kept, used again without a network, and deleted', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 4 });
+        const visitor = await Visitor.arrive(context, `${app.site.url}/#/models`);
+        const { page } = visitor;
+        await page.getByPlaceholder('model.gguf').fill(`${app.site.url}/fixtures/tiny-moe-q4km.gguf`);
+        await page.getByRole('button', { name: 'Look' }).click();
+        assert.match(await page.locator('form .fit').innerText(), /^fits/);
+        await page.getByRole('button', { name: 'Load', exact: true }).click();
+        const loaded = page.locator('.current', { hasText: 'tiny-moe-q4km.gguf' }).locator('.dot.ready');
+        await loaded.waitFor();
+        const kept = page.getByRole('button', { name: 'Delete tiny-moe-q4km.gguf' });
+        await kept.waitFor();
+
+        await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await context.setOffline(true);
+        await page.reload();
+        await loaded.waitFor();
+        await context.setOffline(false);
+        // A model in use cannot be deleted under its engine's hands.
+        await page.getByRole('button', { name: 'Load', exact: true }).first().click();
+        await page.locator('.current', { hasText: 'Storyteller' }).locator('.dot.ready').waitFor();
+        await kept.click();
+        await kept.waitFor({ state: 'detached' });
+        visitor.checkHarmless();
+    });
+});
+
+test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, brief);
+        const visitor = await Visitor.arrive(context, app.site.url);
+        const { page } = visitor;
+        await visitor.untilReady();
+        await page.getByRole('link', { name: 'Models' }).click();
+        await page.getByText('gemma4:e2b').waitFor();
+        assert.match(await page.locator('.model-list .fit').first().innerText(), /too large/);
+        await page.getByText('storyteller-q4_k_m.gguf').waitFor();
+
+        await page.getByRole('link', { name: 'Bench' }).click();
+        await page.getByLabel('Tokens to read').fill('32');
+        await page.getByLabel('Tokens to write').fill('8');
+        await page.getByLabel('Runs').fill('1');
+        await page.getByRole('button', { name: 'Measure' }).click();
+        await page.getByText('"decode_tokens_per_second"').waitFor();
+
+        await page.getByRole('link', { name: 'Diagnostics' }).click();
+        await page.getByRole('button', { name: 'Run the self-test' }).click();
+        await page.locator('.self-test .passed').nth(2).waitFor();
+        assert.equal(await page.locator('.self-test .problem').count(), 0);
+
+        await page.getByRole('link', { name: 'Settings' }).click();
+        await page.getByLabel('System prompt').fill('You are a hen.');
+        await page.getByRole('button', { name: /Theme/ }).click();
+        await page.getByRole('button', { name: /Theme/ }).click();
+        assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'dark');
+        visitor.checkHarmless();
+    });
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Message } from '../store/conversation.js';
+import { Answer, sentence } from './answer.js';
+import type { ChatBackend, ChatDelta } from './backend.js';
+
+const empty: Message = {
+    id: 'm',
+    conversation: 'c',
+    parent: null,
+    createdAt: 0,
+    role: 'assistant',
+    content: '',
+    status: 'streaming',
+};
+
+function setUp() {
+    const saved: Message[] = [];
+    const shown: Message[] = [];
+    const answer = new Answer(empty, {
+        show: (message) => shown.push(message),
+        save: async (message) => void saved.push(message),
+    });
+    return { answer, saved, shown };
+}
+
+function saying(deltas: ChatDelta[], end: () => Promise<void> = async () => undefined): ChatBackend {
+    return {
+        answer: async (_request, onDelta) => {
+            for (const delta of deltas) onDelta(delta);
+            await end();
+            return { finish: 'stop', model: 'M', stats: { promptTokens: 1, completionTokens: 2 } };
+        },
+    };
+}
+
+const request = { messages: [], thinking: false };
+const say = (text: string): ChatDelta => ({ type: 'content', text });
+
+test('an answer is saved when it is complete', async () => {
+    const { answer, saved, shown } = setUp();
+    await answer.run(saying([{ type: 'reasoning', text: 'hm' }, say('Once'), say(' upon')]), request);
+    const [last] = saved.slice(-1);
+    assert.equal(last?.content, 'Once upon');
+    assert.equal(last?.reasoning, 'hm');
+    assert.equal(last?.status, 'complete');
+    assert.equal(last?.model, 'M');
+    assert.deepEqual(shown.at(-1), last);
+});
+
+test('an answer is saved while it is being written', async () => {
+    const { answer, saved } = setUp();
+    const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 100));
+    let seen: Message | undefined;
+    await answer.run(
+        saying([say('Once')], async () => {
+            await pause();
+            seen = saved.at(-1);
+        }),
+        request,
+    );
+    assert.equal(seen?.content, 'Once');
+    assert.equal(seen?.status, 'streaming');
+});
+
+test('what was said before a failure or a stop stays', async () => {
+    const failed = setUp();
+    await failed.answer.run(saying([say('Once')], () => Promise.reject(new Error('the GPU left'))), request);
+    assert.equal(failed.saved.at(-1)?.status, 'failed');
+    assert.equal(failed.saved.at(-1)?.problem, 'The GPU left.');
+    assert.equal(failed.saved.at(-1)?.content, 'Once');
+    const stopped = setUp();
+    const abort = Object.assign(new Error('stopped'), { code: 'cancelled' });
+    await stopped.answer.run(saying([say('Once')], () => Promise.reject(abort)), request);
+    assert.equal(stopped.saved.at(-1)?.status, 'stopped');
+    assert.equal(stopped.saved.at(-1)?.content, 'Once');
+});
+
+test('an answer that begins again does not say things twice', async () => {
+    const { answer, saved } = setUp();
+    await answer.run(saying([{ type: 'reasoning', text: 'x' }, say('On'), { type: 'restart' }, say('Once')]), request);
+    assert.equal(saved.at(-1)?.content, 'Once');
+    assert.equal(saved.at(-1)?.reasoning, undefined);
+});
+
+test('errors are shown as sentences', () => {
+    assert.equal(sentence(new Error('no such file')), 'No such file.');
+    assert.equal(sentence('What?'), 'What?');
+});

@@ -1,0 +1,103 @@
+// Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
+import type { AnswerStats, ToolCall } from '../store/conversation.js';
+
+export interface ChatMessage {
+    role: 'system' | 'user' | 'assistant' | 'tool';
+    content: string;
+    toolCalls?: ToolCall[];
+    toolCallId?: string;
+}
+
+/** What is left undefined is the model's own choice. */
+export interface ChatRequest {
+    messages: ChatMessage[];
+    thinking: boolean;
+    /** OpenAI's `tools`. */
+    tools?: unknown[];
+    temperature?: number | undefined;
+    topP?: number | undefined;
+    topK?: number | undefined;
+    minP?: number | undefined;
+    repeatPenalty?: number | undefined;
+    seed?: number | undefined;
+    maxTokens?: number | undefined;
+}
+
+export type ChatDelta =
+    | { type: 'content'; text: string }
+    | { type: 'reasoning'; text: string }
+    | { type: 'tool_call'; call: ToolCall }
+    /** The answer so far is void: it begins again, because whoever wrote it went away. */
+    | { type: 'restart' };
+
+export interface ChatOutcome {
+    finish: 'stop' | 'length' | 'tool_calls';
+    model: string;
+    stats?: AnswerStats;
+    /** Messages at the beginning that no longer fitted. */
+    leftOut?: number;
+}
+
+export interface ChatBackend {
+    /** Rejects with an AbortError, or a LapidaryError of code `cancelled`, when stopped. */
+    answer(request: ChatRequest, onDelta: (delta: ChatDelta) => void, signal: AbortSignal): Promise<ChatOutcome>;
+}
+
+export function isAbort(error: unknown): boolean {
+    if (typeof error !== 'object' || error === null) return false;
+    const { name, code } = error as { name?: unknown; code?: unknown };
+    return name === 'AbortError' || code === 'cancelled';
+}
+
+/** Without the fields that are undefined: some servers refuse a null. */
+export function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+export interface RequestSettings {
+    system: string;
+    thinking: boolean;
+    tools: string;
+    temperature?: number | undefined;
+    topP?: number | undefined;
+    topK?: number | undefined;
+    minP?: number | undefined;
+    repeatPenalty?: number | undefined;
+    seed?: number | undefined;
+    maxTokens?: number | undefined;
+}
+
+/** The path of a conversation and the settings as a request. An answer that never began is not shown to the model. */
+export function buildRequest(
+    path: readonly { role: 'user' | 'assistant' | 'tool'; content: string; toolCalls?: ToolCall[]; toolCallId?: string }[],
+    settings: RequestSettings,
+): ChatRequest {
+    const { system, tools, ...sampling } = settings;
+    const messages: ChatMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
+    for (const { role, content, toolCalls, toolCallId } of path) {
+        if (role === 'assistant' && content === '' && !toolCalls?.length) continue;
+        messages.push({
+            role,
+            content,
+            ...(toolCalls?.length ? { toolCalls } : {}),
+            ...(toolCallId === undefined ? {} : { toolCallId }),
+        });
+    }
+    const request: ChatRequest = { messages, thinking: sampling.thinking };
+    const { temperature, topP, topK, minP, repeatPenalty, seed, maxTokens } = sampling;
+    Object.assign(request, withoutUndefined({ temperature, topP, topK, minP, repeatPenalty, seed, maxTokens }));
+    const parsed = parseTools(tools);
+    if (parsed.tools.length > 0) request.tools = parsed.tools;
+    return request;
+}
+
+export function parseTools(text: string): { tools: unknown[]; problem?: string } {
+    if (text.trim() === '') return { tools: [] };
+    try {
+        const parsed: unknown = JSON.parse(text);
+        if (Array.isArray(parsed)) return { tools: parsed };
+        return { tools: [], problem: 'The tools must be a JSON list: [{"type": "function", …}].' };
+    } catch (error) {
+        return { tools: [], problem: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
+    }
+}

@@ -1,0 +1,281 @@
+// The conversations as the views see them: a list, one that is open, and what can be done with them.
+import {
+    ancestorsOf,
+    choose,
+    pathOf,
+    titleFrom,
+    type Conversation,
+    type Message,
+    type Step,
+} from '../store/conversation.js';
+import type { Database } from '../store/database.js';
+import { newId } from '../store/ids.js';
+import { Observable } from '../store/observable.js';
+import { Answer } from './answer.js';
+import { buildRequest, type ChatBackend, type RequestSettings } from './backend.js';
+
+// How long a deleted conversation can be brought back by the next visit.
+const keepDeletedMs = 60_000;
+
+export interface Opened {
+    conversation: Conversation | undefined;
+    messages: Message[];
+}
+
+export interface ConversationsOptions {
+    backend: () => ChatBackend;
+    settings: () => RequestSettings;
+    /** Something the person should know: an answer that could not be saved, for instance. */
+    onProblem: (text: string) => void;
+    /** A message became the start of a new conversation. */
+    onCreated: (id: string) => void;
+}
+
+export class Conversations {
+    readonly list = new Observable<Conversation[]>([]);
+    readonly opened = new Observable<Opened>({ conversation: undefined, messages: [] });
+    /** The answers being written in this tab, by conversation. */
+    readonly answers = new Observable<ReadonlyMap<string, Answer>>(new Map());
+    private readonly news: BroadcastChannel | undefined =
+        typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('lapidary-conversations');
+
+    constructor(
+        private readonly database: Database | undefined,
+        private readonly options: ConversationsOptions,
+    ) {
+        this.news?.addEventListener('message', ({ data }: MessageEvent<{ conversation: string }>) => {
+            void this.refresh(data.conversation);
+        });
+    }
+
+    async start(): Promise<void> {
+        const all = (await this.database?.conversations()) ?? [];
+        const gone = all.filter(({ deletedAt = Infinity }) => deletedAt < Date.now() - keepDeletedMs);
+        for (const { id } of gone) await this.database?.remove(id);
+        this.list.set(all.filter((conversation) => !gone.includes(conversation)));
+        // The last chance to write before the page goes, as phones do it without asking.
+        document.addEventListener('visibilitychange', () => {
+            if (document.visibilityState !== 'hidden') return;
+            for (const answer of this.answers.value.values()) void answer.saveNow();
+        });
+    }
+
+    get path(): Step[] {
+        const { conversation, messages } = this.opened.value;
+        return conversation ? pathOf(conversation, messages) : [];
+    }
+
+    /** Undefined opens the empty page of a conversation to come. False when there is no such conversation. */
+    async open(id: string | undefined): Promise<boolean> {
+        if (id !== undefined && this.opened.value.conversation?.id === id) return true;
+        if (id === undefined) {
+            this.opened.set({ conversation: undefined, messages: [] });
+            return true;
+        }
+        const loaded = await this.load(id);
+        if (!loaded) return false;
+        this.opened.set(loaded);
+        return true;
+    }
+
+    async send(text: string): Promise<void> {
+        const last = this.path.at(-1)?.message;
+        const conversation = this.opened.value.conversation ?? newConversation(text);
+        const created = this.opened.value.conversation === undefined;
+        const message = newMessage(conversation.id, last?.id ?? null, 'user', text);
+        await this.add(conversation, message);
+        if (created) this.options.onCreated(conversation.id);
+        await this.answerTo(conversation.id, message);
+    }
+
+    /** The same message in other words: a branch beside the old one. */
+    async edit(message: Message, text: string): Promise<void> {
+        const { conversation } = this.opened.value;
+        if (!conversation) return;
+        const edited = newMessage(conversation.id, message.parent, 'user', text);
+        const first = message.parent === null && !conversation.titled;
+        await this.add(first ? { ...conversation, title: titleFrom(text) } : conversation, edited);
+        await this.answerTo(conversation.id, edited);
+    }
+
+    /** Another answer to the same question. */
+    async regenerate(message: Message): Promise<void> {
+        const question = this.opened.value.messages.find(({ id }) => id === message.parent);
+        if (question) await this.answerTo(question.conversation, question);
+    }
+
+    async answerTool(message: Message, callId: string, text: string): Promise<void> {
+        const { conversation } = this.opened.value;
+        if (!conversation) return;
+        const reply = { ...newMessage(conversation.id, message.id, 'tool', text), toolCallId: callId };
+        // Several calls are answered one below the other; the model goes on when the last is.
+        const last = this.path.at(-1)?.message;
+        if (last?.role === 'tool') reply.parent = last.id;
+        await this.add(conversation, reply);
+        const answered = new Set(this.path.map((step) => step.message.toolCallId));
+        if (message.toolCalls?.every(({ id }) => answered.has(id))) await this.answerTo(conversation.id, reply);
+    }
+
+    async show(message: Message): Promise<void> {
+        const { conversation, messages } = this.opened.value;
+        if (!conversation) return;
+        const changed = choose(conversation, message);
+        this.opened.set({ conversation: changed, messages });
+        await this.store(changed);
+    }
+
+    stop(): void {
+        const { conversation } = this.opened.value;
+        if (conversation) this.answers.value.get(conversation.id)?.stop();
+    }
+
+    async rename(id: string, title: string): Promise<void> {
+        const wanted = title.trim();
+        if (wanted !== '') await this.modify(id, (conversation) => ({ ...conversation, title: wanted, titled: true }));
+    }
+
+    async remove(id: string): Promise<void> {
+        this.answers.value.get(id)?.stop();
+        await this.modify(id, (conversation) => ({ ...conversation, deletedAt: Date.now() }));
+    }
+
+    async restore(id: string): Promise<void> {
+        await this.modify(id, ({ deletedAt: _deletedAt, ...conversation }) => conversation);
+    }
+
+    async search(query: string): Promise<Set<string>> {
+        return (await this.database?.search(query)) ?? new Set();
+    }
+
+    async load(id: string): Promise<{ conversation: Conversation; messages: Message[] } | undefined> {
+        const conversation = this.list.value.find((known) => known.id === id) ?? (await this.database?.conversation(id));
+        if (!conversation || conversation.deletedAt !== undefined) return undefined;
+        const stored = (await this.database?.messages(id)) ?? [];
+        return { conversation, messages: await this.settle(id, stored) };
+    }
+
+    private async answerTo(id: string, question: Message): Promise<void> {
+        if (this.answers.value.has(id)) return;
+        const answer = new Answer(newMessage(id, question.id, 'assistant', ''), {
+            show: (message) => this.put(message),
+            save: (message) => this.save(message),
+        });
+        const { conversation, messages } = this.opened.value;
+        if (conversation?.id !== id) return;
+        const request = buildRequest([...ancestorsOf(messages, question), question], this.options.settings());
+        this.setAnswer(id, answer);
+        await this.add(choose(conversation, answer.message), answer.message);
+        await holding(`lapidary-answer-${id}`, () => answer.run(this.options.backend(), request));
+        this.setAnswer(id, undefined);
+    }
+
+    private setAnswer(id: string, answer: Answer | undefined): void {
+        const answers = new Map(this.answers.value);
+        if (answer) answers.set(id, answer);
+        else answers.delete(id);
+        this.answers.set(answers);
+    }
+
+    /** Adds a message and shows the branch it is on. */
+    private async add(conversation: Conversation, message: Message): Promise<void> {
+        const changed = { ...choose(conversation, message), updatedAt: Date.now() };
+        const { messages, conversation: current } = this.opened.value;
+        const others = current?.id === conversation.id ? messages : [];
+        this.opened.set({ conversation: changed, messages: [...others, message] });
+        this.putInList(changed);
+        await this.guard(async () => await this.database?.save(changed, [message]));
+        this.tell(changed.id);
+    }
+
+    /** A message changed; it may belong to a conversation that is not open any more. */
+    private put(message: Message): void {
+        const { conversation, messages } = this.opened.value;
+        if (conversation?.id !== message.conversation) return;
+        const known = messages.some(({ id }) => id === message.id);
+        const changed = known ? messages.map((old) => (old.id === message.id ? message : old)) : [...messages, message];
+        this.opened.set({ conversation, messages: changed });
+    }
+
+    private async save(message: Message): Promise<void> {
+        await this.guard(async () => await this.database?.saveMessage(message));
+        this.tell(message.conversation);
+    }
+
+    private async modify(id: string, change: (conversation: Conversation) => Conversation): Promise<void> {
+        const conversation = this.list.value.find((known) => known.id === id);
+        if (conversation) await this.store(change(conversation));
+    }
+
+    private async store(conversation: Conversation): Promise<void> {
+        this.putInList(conversation);
+        const { conversation: current, messages } = this.opened.value;
+        if (current?.id === conversation.id) this.opened.set({ conversation, messages });
+        await this.guard(async () => await this.database?.saveConversation(conversation));
+        this.tell(conversation.id);
+    }
+
+    private putInList(conversation: Conversation): void {
+        const others = this.list.value.filter(({ id }) => id !== conversation.id);
+        this.list.set([conversation, ...others].sort((a, b) => b.updatedAt - a.updatedAt));
+    }
+
+    /** Another tab wrote something. */
+    private async refresh(id: string): Promise<void> {
+        const conversation = await this.database?.conversation(id);
+        if (conversation) this.putInList(conversation);
+        if (this.opened.value.conversation?.id !== id || this.answers.value.has(id)) return;
+        const loaded = await this.load(id);
+        if (loaded && !this.answers.value.has(id)) this.opened.set(loaded);
+    }
+
+    /** Answers of this tab are newer than what is stored; answers nobody is writing any more were interrupted. */
+    private async settle(id: string, stored: Message[]): Promise<Message[]> {
+        const own = this.answers.value.get(id)?.message;
+        if (!stored.some(({ status }) => status === 'streaming')) return stored;
+        const alive = await isHeld(`lapidary-answer-${id}`);
+        return stored.map((message) => {
+            if (message.id === own?.id) return own;
+            return message.status === 'streaming' && !alive ? { ...message, status: 'interrupted' } : message;
+        });
+    }
+
+    private tell(conversation: string): void {
+        this.news?.postMessage({ conversation });
+    }
+
+    private async guard(write: () => Promise<unknown>): Promise<void> {
+        try {
+            await write();
+        } catch (error) {
+            this.options.onProblem(
+                `This conversation could not be saved: ${error instanceof Error ? error.message : String(error)}`,
+            );
+        }
+    }
+}
+
+function newConversation(text: string): Conversation {
+    const now = Date.now();
+    return { id: newId(), title: titleFrom(text), titled: false, createdAt: now, updatedAt: now, chosen: {} };
+}
+
+let lastTime = 0;
+
+function newMessage(conversation: string, parent: string | null, role: Message['role'], content: string): Message {
+    // Strictly later than the one before: the order of branches hangs on it.
+    lastTime = Math.max(Date.now(), lastTime + 1);
+    const status = role === 'assistant' ? 'streaming' : 'complete';
+    return { id: newId(), conversation, parent, createdAt: lastTime, role, content, status };
+}
+
+/** Web Locks exist on secure pages only; without them another tab cannot know that an answer is alive. */
+async function holding<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const locks = navigator.locks as LockManager | undefined;
+    return locks ? await locks.request(name, { mode: 'shared' }, work) : await work();
+}
+
+async function isHeld(name: string): Promise<boolean> {
+    const locks = navigator.locks as LockManager | undefined;
+    const { held = [] } = (await locks?.query()) ?? {};
+    return held.some((lock) => lock.name === name);
+}

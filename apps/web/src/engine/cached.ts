@@ -1,0 +1,52 @@
+// What this browser keeps of models: downloads in the private file system, the built-in one in the service worker's cache.
+import { Lapidary } from 'lapidary';
+
+export interface CachedModel {
+    id: string;
+    name: string;
+    bytes: number;
+    note: string;
+    remove: () => Promise<unknown>;
+}
+
+export interface StorageUse {
+    used: number;
+    quota: number;
+    /** The browser promised not to clear it by itself. */
+    persistent: boolean;
+}
+
+export async function cachedModels(): Promise<{ models: CachedModel[]; use: StorageUse }> {
+    const models = [...(await builtin()), ...(await downloads())];
+    const manager = navigator.storage as StorageManager | undefined;
+    const { usage = 0, quota = 0 } = (await manager?.estimate()) ?? {};
+    return { models, use: { used: usage, quota, persistent: (await manager?.persisted?.()) ?? false } };
+}
+
+async function downloads(): Promise<CachedModel[]> {
+    const notes = { complete: 'complete', partial: 'partly downloaded', damaged: 'damaged' };
+    return (await Lapidary.cache.list()).map(({ key, name, bytes, state }) => ({
+        id: key,
+        name,
+        bytes,
+        note: notes[state],
+        remove: async () => await Lapidary.cache.remove(key),
+    }));
+}
+
+async function builtin(): Promise<CachedModel[]> {
+    const models: CachedModel[] = [];
+    const storage = (globalThis as { caches?: CacheStorage }).caches;
+    for (const cache of (await storage?.keys()) ?? []) {
+        if (!cache.startsWith('lapidary-model-')) continue;
+        const opened = await caches.open(cache);
+        for (const { url } of await opened.keys()) {
+            const blob = await (await opened.match(url))?.blob();
+            const name = url.split('/').pop() ?? url;
+            const note = 'built-in, for use without a network';
+            const remove = async () => await caches.delete(cache);
+            if (blob) models.push({ id: url, name, bytes: blob.size, note, remove });
+        }
+    }
+    return models;
+}

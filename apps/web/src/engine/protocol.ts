@@ -1,0 +1,105 @@
+// What tabs say to each other about the one engine they share, and what a view can know about it.
+import type { EngineInfo, Probe } from 'lapidary';
+
+/** A model someone picked. Everything in here can be posted to another tab. */
+export type ModelChoice =
+    | { kind: 'builtin' }
+    | { kind: 'files'; files: File[] }
+    | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
+    | { kind: 'ollama'; model: string }
+    | { kind: 'url'; url: string };
+
+export interface LoadWish {
+    choice: ModelChoice;
+    backend: 'auto' | 'gpu' | 'cpu';
+    contextLength?: number | undefined;
+}
+
+export interface TransferProgress {
+    /** Bytes. */
+    done: number;
+    /** 0 while it is not known. */
+    total: number;
+    /** Bytes a second, once there is something to tell. */
+    rate?: number;
+    secondsLeft?: number;
+}
+
+export interface EngineState {
+    /** `idle`: nobody asked for a model yet. */
+    phase: 'idle' | 'loading' | 'ready' | 'failed';
+    wish?: LoadWish;
+    /** For people. */
+    name: string;
+    stage?: 'download' | 'open' | 'weights';
+    progress?: TransferProgress;
+    info?: EngineInfo;
+    problem?: string;
+}
+
+export interface BenchWish {
+    prompt: number;
+    decode: number;
+    runs: number;
+}
+
+export interface SelfTest {
+    name: string;
+    passed: boolean;
+    detail: string;
+    ms: number;
+}
+
+export interface Diagnostics {
+    probe: Probe | undefined;
+    state: EngineState;
+    log: string[];
+}
+
+/** The calls a tab can make, with what they take, tell meanwhile and give. */
+export interface Calls {
+    load: { args: LoadWish; event: never; result: void };
+    cancel: { args: undefined; event: never; result: void };
+    answer: {
+        args: import('../chat/backend.js').ChatRequest;
+        event: import('../chat/backend.js').ChatDelta;
+        result: import('../chat/backend.js').ChatOutcome;
+    };
+    bench: { args: BenchWish; event: { done: number; total: number }; result: Record<string, unknown> };
+    selfTest: { args: undefined; event: never; result: SelfTest[] };
+    diagnostics: { args: undefined; event: never; result: Diagnostics };
+}
+export type Method = keyof Calls;
+
+export interface CallError {
+    name: string;
+    message: string;
+    code?: string;
+}
+
+/** On the BroadcastChannel. `to` is a tab's id, or 'host' for whoever has the engine, or 'all'. */
+export type Envelope = { from: string; to: string } & (
+    | { type: 'hello' }
+    | { type: 'ping' }
+    /** Answers hello and ping, and tells every change. */
+    | { type: 'state'; state: EngineState }
+    | { type: 'call'; call: string; method: Method; args: unknown }
+    | { type: 'abort'; call: string }
+    | { type: 'event'; call: string; event: unknown }
+    | { type: 'result'; call: string; result: unknown }
+    | { type: 'error'; call: string; error: CallError }
+);
+
+export function choiceName(choice: ModelChoice): string {
+    switch (choice.kind) {
+        case 'builtin':
+            return 'Storyteller';
+        case 'files':
+            return choice.files[0]?.name ?? 'a file';
+        case 'folder':
+        case 'ollama':
+            return choice.model;
+        case 'url':
+            return decodeURIComponent(choice.url.split(/[?#]/)[0]?.split('/').pop() || choice.url);
+    }
+}

@@ -1,0 +1,35 @@
+// Addresses after the '#': the server knows one page, and so does the offline cache.
+import { Observable } from './store/observable.js';
+
+export const pages = ['models', 'bench', 'diagnostics', 'settings'] as const;
+export type Page = (typeof pages)[number];
+
+export type Route = { page: 'chat'; conversation?: string } | { page: Page };
+
+export function parseRoute(hash: string): Route {
+    const [first = '', second = ''] = hash.replace(/^#\/?/, '').split('/');
+    const page = pages.find((name) => name === first);
+    if (page) return { page };
+    return first === 'c' && second !== '' ? { page: 'chat', conversation: decodeURIComponent(second) } : { page: 'chat' };
+}
+
+export function hrefOf(route: Route): string {
+    if (route.page !== 'chat') return `#/${route.page}`;
+    return route.conversation === undefined ? '#/' : `#/c/${encodeURIComponent(route.conversation)}`;
+}
+
+export const route = new Observable<Route>({ page: 'chat' });
+
+export function startRouter(): void {
+    const read = () => route.set(parseRoute(location.hash));
+    addEventListener('hashchange', read);
+    addEventListener('popstate', read);
+    read();
+}
+
+export function navigate(to: Route, replace = false): void {
+    const href = hrefOf(to);
+    if (replace) history.replaceState(null, '', href);
+    else if (location.hash !== href) history.pushState(null, '', href);
+    route.set(parseRoute(location.hash));
+}

@@ -1,0 +1,43 @@
+// Conversations as files: JSON for programs (everything, all branches), Markdown for people (what is shown).
+import { pathOf, type Conversation, type Message } from './conversation.js';
+
+export function toJson(conversation: Conversation, messages: readonly Message[]): string {
+    return `${JSON.stringify({ format: 'lapidary-conversation', version: 1, conversation, messages }, null, 2)}\n`;
+}
+
+export function toMarkdown(conversation: Conversation, messages: readonly Message[]): string {
+    const parts = [`# ${conversation.title}`];
+    for (const { message } of pathOf(conversation, messages)) {
+        const speaker = { user: 'You', assistant: message.model ?? 'Model', tool: 'Tool' }[message.role];
+        parts.push(`## ${speaker}`);
+        if (message.reasoning) parts.push(quote(message.reasoning));
+        if (message.content) parts.push(message.content);
+        for (const call of message.toolCalls ?? []) parts.push(fence(`${call.name} ${call.arguments}`));
+    }
+    return `${parts.join('\n\n')}\n`;
+}
+
+function quote(text: string): string {
+    return text
+        .split('\n')
+        .map((line) => `> ${line}`)
+        .join('\n');
+}
+
+/** A fence longer than any inside. */
+function fence(text: string): string {
+    const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+    const ticks = '`'.repeat(longest + 1);
+    return `${ticks}\n${text}\n${ticks}`;
+}
+
+/** A name every file system takes. */
+export function fileName(title: string, extension: string): string {
+    const plain = title
+        .normalize('NFKD')
+        .replace(/\p{M}/gu, '')
+        .replace(/[^\p{L}\p{N}]+/gu, '-')
+        .replace(/^-+|-+$/g, '')
+        .slice(0, 60);
+    return `${plain || 'conversation'}.${extension}`;
+}

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaults, parseSettings } from './settings.js';
+
+test('settings survive being stored', () => {
+    const mine = { ...defaults, theme: 'dark' as const, temperature: 0.3, seed: 0, system: 'Be kind.' };
+    assert.deepEqual(parseSettings(JSON.stringify(mine)), mine);
+});
+
+test('settings that make no sense become the defaults', () => {
+    for (const text of [null, '', 'nonsense', '7', 'null', '[]']) assert.deepEqual(parseSettings(text), defaults);
+    const strange = { theme: 'pink', temperature: 'hot', topP: null, endpoint: { kind: 'x', url: 3 }, useEndpoint: 'yes' };
+    assert.deepEqual(parseSettings(JSON.stringify(strange)), defaults);
+});

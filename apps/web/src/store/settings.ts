@@ -1,0 +1,124 @@
+// What the person chose, in localStorage: small, needed before the first paint, and the same for every tab.
+import { Observable } from './observable.js';
+
+export interface Endpoint {
+    kind: 'openai' | 'ollama';
+    url: string;
+    key: string;
+    model: string;
+}
+
+export interface Settings {
+    theme: 'system' | 'light' | 'dark';
+    system: string;
+    thinking: boolean;
+    /** Undefined: what the model recommends. */
+    temperature?: number | undefined;
+    topP?: number | undefined;
+    topK?: number | undefined;
+    minP?: number | undefined;
+    repeatPenalty?: number | undefined;
+    seed?: number | undefined;
+    maxTokens?: number | undefined;
+    contextLength?: number | undefined;
+    /** Definitions of tools, JSON as the OpenAI API has them. */
+    tools: string;
+    backend: 'auto' | 'gpu' | 'cpu';
+    /** Ask another computer, or another program, instead of the engine in this page. */
+    useEndpoint: boolean;
+    endpoint: Endpoint;
+}
+
+export const defaults: Settings = {
+    theme: 'system',
+    system: '',
+    thinking: false,
+    tools: '',
+    backend: 'auto',
+    useEndpoint: false,
+    endpoint: { kind: 'openai', url: '', key: '', model: '' },
+};
+
+const key = 'lapidary-settings';
+
+/** Only fields we know, of the type we expect: the stored text may be from another version or hand-made. */
+export function parseSettings(text: string | null): Settings {
+    let stored: unknown;
+    try {
+        stored = JSON.parse(text ?? '{}');
+    } catch {
+        return defaults;
+    }
+    if (typeof stored !== 'object' || stored === null) return defaults;
+    const from = stored as Record<string, unknown>;
+    const one = <T extends string>(value: unknown, choices: readonly T[], otherwise: T): T =>
+        choices.find((choice) => choice === value) ?? otherwise;
+    const string = (value: unknown) => (typeof value === 'string' ? value : '');
+    const settings: Settings = {
+        theme: one(from['theme'], ['system', 'light', 'dark'], 'system'),
+        system: string(from['system']),
+        thinking: from['thinking'] === true,
+        tools: string(from['tools']),
+        backend: one(from['backend'], ['auto', 'gpu', 'cpu'], 'auto'),
+        useEndpoint: from['useEndpoint'] === true,
+        endpoint: defaults.endpoint,
+    };
+    for (const name of numericSettings) {
+        const value = from[name];
+        if (typeof value === 'number' && Number.isFinite(value)) settings[name] = value;
+    }
+    const endpoint = from['endpoint'];
+    if (typeof endpoint === 'object' && endpoint !== null) {
+        const { kind, url, key: secret, model } = endpoint as Record<string, unknown>;
+        settings.endpoint = {
+            kind: one(kind, ['openai', 'ollama'], 'openai'),
+            url: string(url),
+            key: string(secret),
+            model: string(model),
+        };
+    }
+    return settings;
+}
+
+export const numericSettings = [
+    'temperature',
+    'topP',
+    'topK',
+    'minP',
+    'repeatPenalty',
+    'seed',
+    'maxTokens',
+    'contextLength',
+] as const;
+
+function read(): Settings {
+    try {
+        return parseSettings(localStorage.getItem(key));
+    } catch {
+        return defaults; // storage is forbidden here
+    }
+}
+
+export const settings = new Observable<Settings>(defaults);
+
+export function startSettings(): void {
+    settings.set(read());
+    settings.subscribe((value) => {
+        try {
+            localStorage.setItem(key, JSON.stringify(value));
+        } catch {
+            // Then they last as long as the page.
+        }
+        applyTheme(value.theme);
+    });
+    // Another tab changed something.
+    addEventListener('storage', (event) => {
+        if (event.key === key) settings.set(parseSettings(event.newValue));
+    });
+}
+
+function applyTheme(theme: Settings['theme']): void {
+    const { dataset } = document.documentElement;
+    if (theme === 'system') delete dataset['theme'];
+    else dataset['theme'] = theme;
+}

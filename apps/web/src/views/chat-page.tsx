@@ -1,0 +1,96 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useApp } from '../app.js';
+import { pathOf } from '../store/conversation.js';
+import { useObserved } from '../store/observable.js';
+import { Composer } from './composer.js';
+import { Icon, IconButton } from './icons.js';
+import { MessageView } from './message.js';
+import { ContextMeter, ModelChip } from './model-chip.js';
+import { Narrator } from './narrator.js';
+import { Welcome } from './welcome.js';
+
+export function ChatPage({ onMenu }: { onMenu: () => void }) {
+    const { conversations } = useApp();
+    const { conversation, messages } = useObserved(conversations.opened);
+    const answer = useObserved(conversations.answers).get(conversation?.id ?? '');
+    const path = conversation ? pathOf(conversation, messages) : [];
+    const last = path.at(-1)?.message;
+    // Changes whenever there is more to see.
+    const length = `${path.length} ${last?.content.length ?? 0} ${last?.reasoning?.length ?? 0}`;
+
+    useEffect(() => {
+        document.title = conversation ? `${conversation.title} · Lapidary` : 'Lapidary';
+    }, [conversation?.title]);
+
+    // Escape stops, wherever one is.
+    useEffect(() => {
+        const stop = (event: KeyboardEvent) => {
+            if (event.key === 'Escape' && !event.defaultPrevented) conversations.stop();
+        };
+        document.addEventListener('keydown', stop);
+        return () => document.removeEventListener('keydown', stop);
+    }, []);
+
+    return (
+        <div class={`chat${path.length === 0 ? ' empty' : ''}`}>
+            <header class="bar">
+                <IconButton icon="menu" label="Open the menu" class="only-phone" onClick={onMenu} />
+                <h1 tabIndex={-1} class={conversation ? undefined : 'only-spoken'}>
+                    {conversation?.title ?? 'New chat'}
+                </h1>
+                <span class="space" />
+                <ContextMeter path={path} />
+                <ModelChip />
+            </header>
+            {path.length === 0 ? (
+                <Welcome onPick={(text) => void conversations.send(text)} />
+            ) : (
+                <Scroller key={conversation?.id} follow={length}>
+                    <ol class="messages" aria-label="Messages">
+                        {path.map((step, index) => (
+                            <MessageView
+                                key={step.message.id}
+                                step={step}
+                                answer={answer?.message.id === step.message.id ? answer : undefined}
+                                busy={answer !== undefined}
+                                isLast={index === path.length - 1}
+                                answeredCalls={path.map(({ message }) => message.toolCallId ?? '')}
+                            />
+                        ))}
+                    </ol>
+                </Scroller>
+            )}
+            <Composer answering={answer !== undefined} focusKey={conversation?.id ?? 'new'} />
+            <Narrator message={answer ? last : undefined} />
+        </div>
+    );
+}
+
+/** Stays at the end while the end grows, unless one scrolled up to read. */
+function Scroller({ follow, children }: { follow: string; children: preact.ComponentChildren }) {
+    const frame = useRef<HTMLDivElement>(null);
+    const atEnd = useRef(true);
+    const [away, setAway] = useState(false);
+    const toEnd = () => frame.current?.scrollTo({ top: frame.current.scrollHeight });
+    useLayoutEffect(() => {
+        if (atEnd.current) toEnd();
+    }, [follow]);
+    return (
+        <div
+            class="scroller"
+            ref={frame}
+            onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+                atEnd.current = scrollHeight - scrollTop - clientHeight < 60;
+                setAway(!atEnd.current);
+            }}
+        >
+            {children}
+            {away && (
+                <button type="button" class="to-end button" onClick={toEnd}>
+                    <Icon name="download" />
+                    Latest
+                </button>
+            )}
+        </div>
+    );
+}

@@ -1,0 +1,254 @@
+import { useState } from 'preact/hooks';
+import { useApp, wishFor } from '../app.js';
+import { parseTools } from '../chat/backend.js';
+import { listRemoteModels } from '../chat/remote.js';
+import { useObserved } from '../store/observable.js';
+import { settings, type Endpoint, type Settings } from '../store/settings.js';
+import { saveFile } from './save-file.js';
+import { PageFrame, type PageProps } from './page.js';
+import { useTask } from './use-task.js';
+
+interface NumberField {
+    name: 'temperature' | 'topP' | 'topK' | 'minP' | 'repeatPenalty' | 'seed' | 'maxTokens' | 'contextLength';
+    label: string;
+    min: number;
+    max: number;
+    step: number | 'any';
+}
+
+const sampling: NumberField[] = [
+    { name: 'temperature', label: 'Temperature', min: 0, max: 5, step: 'any' },
+    { name: 'topP', label: 'Top-p', min: 0, max: 1, step: 'any' },
+    { name: 'topK', label: 'Top-k', min: 0, max: 1000, step: 1 },
+    { name: 'minP', label: 'Min-p', min: 0, max: 1, step: 'any' },
+    { name: 'repeatPenalty', label: 'Repeat penalty', min: 0.1, max: 5, step: 'any' },
+    { name: 'seed', label: 'Seed', min: 0, max: 2 ** 32 - 1, step: 1 },
+    { name: 'maxTokens', label: 'Longest answer, in tokens', min: 1, max: 2 ** 20, step: 1 },
+];
+
+export function SettingsPage({ onMenu }: PageProps) {
+    const value = useObserved(settings);
+    const tools = parseTools(value.tools);
+    return (
+        <PageFrame onMenu={onMenu} title="Settings" intro="Kept in this browser, used from the next message on.">
+            <section class="card">
+                <h2>Behaviour</h2>
+                <label>
+                    <span>System prompt</span>
+                    <textarea
+                        rows={4}
+                        placeholder="How the model should behave, for all conversations"
+                        value={value.system}
+                        onInput={({ currentTarget }) => settings.update({ system: currentTarget.value })}
+                    />
+                </label>
+                <Check
+                    label="Think before answering, with models that can"
+                    checked={value.thinking}
+                    onChange={(thinking) => settings.update({ thinking })}
+                />
+            </section>
+            <section class="card">
+                <h2>Sampling</h2>
+                <p class="faint">Empty fields follow what the model’s makers recommend.</p>
+                <div class="row">
+                    {sampling.map((field) => (
+                        <NumberInput key={field.name} field={field} value={value} />
+                    ))}
+                </div>
+            </section>
+            <EngineSettings value={value} />
+            <EndpointSettings value={value} />
+            <section class="card">
+                <h2>Tools</h2>
+                <label>
+                    <span>
+                        Functions the model may call, as JSON in the form of OpenAI’s API. You give the results yourself.
+                    </span>
+                    <textarea
+                        rows={4}
+                        class="code"
+                        spellcheck={false}
+                        placeholder='[{"type": "function", "function": {"name": "weather", "parameters": {…}}}]'
+                        aria-invalid={tools.problem !== undefined}
+                        value={value.tools}
+                        onInput={({ currentTarget }) => settings.update({ tools: currentTarget.value })}
+                    />
+                </label>
+                {tools.problem && <p class="problem">{tools.problem}</p>}
+            </section>
+            <DataSettings />
+        </PageFrame>
+    );
+}
+
+function EngineSettings({ value }: { value: Settings }) {
+    const { engine } = useApp();
+    const { wish } = useObserved(engine.state);
+    const next = wish && wishFor(wish.choice);
+    const changed = wish && next && (wish.backend !== next.backend || wish.contextLength !== next.contextLength);
+    return (
+        <section class="card">
+            <h2>Engine</h2>
+            <div class="row">
+                <label>
+                    <span>Compute on</span>
+                    <select
+                        value={value.backend}
+                        onChange={({ currentTarget }) => {
+                            settings.update({ backend: currentTarget.value as Settings['backend'] });
+                        }}
+                    >
+                        <option value="auto">the GPU if there is one</option>
+                        <option value="gpu">the GPU</option>
+                        <option value="cpu">the CPU</option>
+                    </select>
+                </label>
+                <NumberInput
+                    field={{ name: 'contextLength', label: 'Context, in tokens', min: 128, max: 2 ** 20, step: 1 }}
+                    value={value}
+                />
+            </div>
+            {changed && (
+                <p>
+                    Used when a model is loaded.{' '}
+                    <button type="button" class="button" onClick={() => void engine.call('load', next)}>
+                        Load again now
+                    </button>
+                </p>
+            )}
+        </section>
+    );
+}
+
+function EndpointSettings({ value }: { value: Settings }) {
+    const { endpoint, useEndpoint } = value;
+    const models = useTask<string[]>();
+    const change = (fields: Partial<Endpoint>) => settings.update({ endpoint: { ...endpoint, ...fields } });
+    return (
+        <section class="card">
+            <h2>Endpoint</h2>
+            <Check
+                label="Answer with another server instead of this device"
+                checked={useEndpoint}
+                onChange={(on) => settings.update({ useEndpoint: on })}
+            />
+            <div class="row">
+                <label>
+                    <span>Kind</span>
+                    <select
+                        value={endpoint.kind}
+                        onChange={({ currentTarget }) => change({ kind: currentTarget.value as Endpoint['kind'] })}
+                    >
+                        <option value="openai">OpenAI-compatible</option>
+                        <option value="ollama">Ollama</option>
+                    </select>
+                </label>
+                <label class="wide">
+                    <span>Address</span>
+                    <input
+                        type="url"
+                        placeholder={endpoint.kind === 'ollama' ? 'http://localhost:11434' : 'http://localhost:8080/v1'}
+                        value={endpoint.url}
+                        onInput={({ currentTarget }) => change({ url: currentTarget.value })}
+                    />
+                </label>
+                <label>
+                    <span>Model</span>
+                    <input
+                        list="endpoint-models"
+                        value={endpoint.model}
+                        onInput={({ currentTarget }) => change({ model: currentTarget.value })}
+                    />
+                    <datalist id="endpoint-models">
+                        {models.result?.map((name) => <option key={name} value={name} />)}
+                    </datalist>
+                </label>
+                <label>
+                    <span>Key, if it wants one</span>
+                    <input
+                        type="password"
+                        autocomplete="off"
+                        value={endpoint.key}
+                        onInput={({ currentTarget }) => change({ key: currentTarget.value })}
+                    />
+                </label>
+            </div>
+            <p class="buttons">
+                <button
+                    type="button"
+                    class="button"
+                    disabled={models.running || endpoint.url === ''}
+                    onClick={() => models.run(async (signal) => await listRemoteModels(endpoint, signal))}
+                >
+                    Ask for its models
+                </button>
+                <span role="status">
+                    {models.problem ? (
+                        <span class="problem">{models.problem}</span>
+                    ) : (
+                        models.result && `${models.result.length} models: ${models.result.slice(0, 5).join(', ')}`
+                    )}
+                </span>
+            </p>
+        </section>
+    );
+}
+
+function DataSettings() {
+    const { conversations } = useApp();
+    const kept = useObserved(conversations.list).filter(({ deletedAt }) => deletedAt === undefined);
+    const exportAll = async () => {
+        const all = [];
+        for (const { id } of kept) all.push(await conversations.load(id));
+        const text = JSON.stringify({ format: 'lapidary-conversations', version: 1, conversations: all }, null, 2);
+        saveFile('lapidary-conversations.json', `${text}\n`, 'application/json');
+    };
+    return (
+        <section class="card">
+            <h2>Conversations</h2>
+            <p>
+                {kept.length === 1 ? 'One conversation is' : `${kept.length} conversations are`} kept in this browser and nowhere
+                else.
+            </p>
+            <button type="button" class="button" disabled={kept.length === 0} onClick={() => void exportAll()}>
+                Export all as JSON
+            </button>
+        </section>
+    );
+}
+
+function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange: (on: boolean) => void }) {
+    return (
+        <label class="check">
+            <input type="checkbox" checked={checked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+            <span>{label}</span>
+        </label>
+    );
+}
+
+function NumberInput({ field, value }: { field: NumberField; value: Settings }) {
+    const { name, label, min, max, step } = field;
+    // What is being typed may not be a number yet.
+    const [text, setText] = useState(() => String(value[name] ?? ''));
+    return (
+        <label>
+            <span>{label}</span>
+            <input
+                type="number"
+                inputMode="decimal"
+                min={min}
+                max={max}
+                step={step}
+                placeholder="automatic"
+                value={text}
+                onInput={({ currentTarget }) => {
+                    setText(currentTarget.value);
+                    const number = currentTarget.valueAsNumber;
+                    const valid = Number.isFinite(number) && number >= min && number <= max;
+                    if (valid || currentTarget.value === '') settings.update({ [name]: valid ? number : undefined });
+                }}
+            />
+        </label>
+    );
+}

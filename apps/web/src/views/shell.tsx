@@ -1,0 +1,81 @@
+// The frame around every page: conversations at the side, the page in the middle, files welcome anywhere.
+import type { ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useApp } from '../app.js';
+import { navigate, route, type Page } from '../router.js';
+import { useObserved } from '../store/observable.js';
+import { ChatPage } from './chat-page.js';
+import { DropTarget } from './drop-target.js';
+import { Notices, announce, notify } from './notices.js';
+import type { PageProps } from './page.js';
+import { Sidebar } from './sidebar.js';
+
+// The chat must be there at once; the other pages may come when they are wanted.
+const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
+    models: async () => (await import('./models-page.js')).ModelsPage,
+    bench: async () => (await import('./bench-page.js')).BenchPage,
+    diagnostics: async () => (await import('./diagnostics-page.js')).DiagnosticsPage,
+    settings: async () => (await import('./settings-page.js')).SettingsPage,
+};
+
+export function Shell() {
+    const app = useApp();
+    const where = useObserved(route);
+    const [menuOpen, setMenuOpen] = useState(false);
+    const main = useRef<HTMLElement>(null);
+    const conversation = where.page === 'chat' ? where.conversation : undefined;
+
+    useEffect(() => {
+        if (where.page !== 'chat') return;
+        void app.conversations.open(conversation).then((found) => {
+            if (found) return;
+            notify('That conversation is not here any more.');
+            navigate({ page: 'chat' }, true);
+        });
+    }, [where.page, conversation]);
+
+    useEffect(() => setMenuOpen(false), [where.page, conversation]);
+
+    const { phase, name } = useObserved(app.engine.state);
+    useEffect(() => {
+        if (phase === 'ready') announce(`${name} is ready`);
+        if (phase === 'failed') announce(`${name} could not be loaded`);
+    }, [phase, name]);
+
+    return (
+        <div class={`shell${menuOpen ? ' menu-open' : ''}`}>
+            <button type="button" class="skip button" onClick={() => main.current?.focus()}>
+                Skip to the page
+            </button>
+            <Sidebar open={menuOpen} onClose={() => setMenuOpen(false)} />
+            {menuOpen && <div class="curtain" onClick={() => setMenuOpen(false)} />}
+            <main ref={main} tabIndex={-1}>
+                {where.page === 'chat' ? (
+                    <ChatPage onMenu={() => setMenuOpen(true)} />
+                ) : (
+                    <OtherPage key={where.page} page={where.page} onMenu={() => setMenuOpen(true)} />
+                )}
+            </main>
+            <DropTarget />
+            <Notices />
+        </div>
+    );
+}
+
+function OtherPage({ page, onMenu }: { page: Page } & PageProps) {
+    const frame = useRef<HTMLDivElement>(null);
+    const [View, setView] = useState<ComponentType<PageProps>>();
+    useEffect(() => {
+        pageViews[page]().then(
+            (view) => setView(() => view),
+            () => notify('This page could not be loaded.', { label: 'Reload', run: () => location.reload() }),
+        );
+    }, []);
+    // Who changes the page by keyboard goes on reading there.
+    useEffect(() => frame.current?.querySelector('h1')?.focus(), [View]);
+    return (
+        <div class="page" ref={frame}>
+            {View && <View onMenu={onMenu} />}
+        </div>
+    );
+}

@@ -1,0 +1,221 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useApp } from '../app.js';
+import { hrefOf, navigate, route, type Page } from '../router.js';
+import type { Conversation } from '../store/conversation.js';
+import { fileName, toJson, toMarkdown } from '../store/export.js';
+import { useObserved } from '../store/observable.js';
+import { settings, type Settings } from '../store/settings.js';
+import { dayOf } from './format.js';
+import { Gem } from './gem.js';
+import { Icon, IconButton, type IconName } from './icons.js';
+import { Menu } from './menu.js';
+import { announce, notify } from './notices.js';
+import { saveFile } from './save-file.js';
+
+const links: { page: Page; label: string; icon: IconName }[] = [
+    { page: 'models', label: 'Models', icon: 'cube' },
+    { page: 'bench', label: 'Bench', icon: 'gauge' },
+    { page: 'diagnostics', label: 'Diagnostics', icon: 'pulse' },
+    { page: 'settings', label: 'Settings', icon: 'sliders' },
+];
+
+export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void }) {
+    const where = useObserved(route);
+    const frame = useRef<HTMLElement>(null);
+    useEffect(() => {
+        if (open) frame.current?.querySelector<HTMLElement>('a, button')?.focus();
+    }, [open]);
+    return (
+        <aside
+            ref={frame}
+            class="sidebar"
+            aria-label="Conversations and pages"
+            onKeyDown={(event) => {
+                if (event.key === 'Escape' && open) onClose();
+            }}
+        >
+            <div class="brand">
+                <a href={hrefOf({ page: 'chat' })} onClick={onClose}>
+                    <Gem />
+                    <span>Lapidary</span>
+                </a>
+                <IconButton icon="close" label="Close the menu" class="only-phone" onClick={onClose} />
+            </div>
+            <a class="button new-chat" href={hrefOf({ page: 'chat' })} onClick={onClose}>
+                <Icon name="plus" />
+                New chat
+            </a>
+            <ConversationList onPick={onClose} />
+            <nav class="pages" aria-label="Pages">
+                {links.map(({ page, label, icon }) => (
+                    <a
+                        key={page}
+                        href={hrefOf({ page })}
+                        aria-current={where.page === page ? 'page' : undefined}
+                        onClick={onClose}
+                    >
+                        <Icon name={icon} />
+                        {label}
+                    </a>
+                ))}
+                <ThemeButton />
+            </nav>
+        </aside>
+    );
+}
+
+function ThemeButton() {
+    const { theme } = useObserved(settings);
+    const next: Record<Settings['theme'], Settings['theme']> = { system: 'light', light: 'dark', dark: 'system' };
+    const icon: Record<Settings['theme'], IconName> = { system: 'half', light: 'sun', dark: 'moon' };
+    const words = { system: 'as the system', light: 'light', dark: 'dark' };
+    return (
+        <button
+            type="button"
+            class="theme"
+            onClick={() => {
+                settings.update({ theme: next[theme] });
+                announce(`Theme: ${words[next[theme]]}`);
+            }}
+        >
+            <Icon name={icon[theme]} />
+            Theme: {words[theme]}
+        </button>
+    );
+}
+
+function ConversationList({ onPick }: { onPick: () => void }) {
+    const app = useApp();
+    const all = useObserved(app.conversations.list).filter(({ deletedAt }) => deletedAt === undefined);
+    const where = useObserved(route);
+    const [query, setQuery] = useState('');
+    const [found, setFound] = useState<Set<string>>();
+    useEffect(() => {
+        if (query.trim() === '') return setFound(undefined);
+        let late = false;
+        void app.conversations.search(query).then((ids) => {
+            if (!late) setFound(ids);
+        });
+        return () => {
+            late = true;
+        };
+    }, [query, all.length]);
+    const shown = found ? all.filter(({ id }) => found.has(id)) : all;
+    const groups = new Map<string, Conversation[]>();
+    for (const conversation of shown) {
+        const day = dayOf(conversation.updatedAt);
+        groups.set(day, [...(groups.get(day) ?? []), conversation]);
+    }
+    const current = where.page === 'chat' ? where.conversation : undefined;
+    return (
+        <>
+            {all.length > 0 && (
+                <label class="search">
+                    <Icon name="search" />
+                    <input
+                        type="search"
+                        placeholder="Search"
+                        aria-label="Search conversations"
+                        value={query}
+                        onInput={(event) => setQuery(event.currentTarget.value)}
+                    />
+                </label>
+            )}
+            <nav class="conversations" aria-label="Conversations">
+                {found && shown.length === 0 && <p class="faint">Nothing found.</p>}
+                {[...groups].map(([day, conversations]) => (
+                    <section key={day}>
+                        <h2>{day}</h2>
+                        <ul>
+                            {conversations.map((conversation) => (
+                                <Entry
+                                    key={conversation.id}
+                                    conversation={conversation}
+                                    current={conversation.id === current}
+                                    onPick={onPick}
+                                />
+                            ))}
+                        </ul>
+                    </section>
+                ))}
+            </nav>
+        </>
+    );
+}
+
+function Entry({ conversation, current, onPick }: { conversation: Conversation; current: boolean; onPick: () => void }) {
+    const app = useApp();
+    const { id, title } = conversation;
+    const [renaming, setRenaming] = useState(false);
+    const answering = useObserved(app.conversations.answers).has(id);
+    const download = async (kind: 'json' | 'md') => {
+        const loaded = await app.conversations.load(id);
+        if (!loaded) return;
+        const text = (kind === 'json' ? toJson : toMarkdown)(loaded.conversation, loaded.messages);
+        saveFile(fileName(title, kind), text, kind === 'json' ? 'application/json' : 'text/markdown');
+    };
+    const remove = async () => {
+        await app.conversations.remove(id);
+        if (current) navigate({ page: 'chat' });
+        notify(`'${title}' was deleted.`, { label: 'Undo', run: () => void app.conversations.restore(id) });
+    };
+    if (renaming) {
+        return (
+            <li>
+                <Rename
+                    title={title}
+                    onDone={(next) => {
+                        setRenaming(false);
+                        if (next !== undefined) void app.conversations.rename(id, next);
+                    }}
+                />
+            </li>
+        );
+    }
+    return (
+        <li class={current ? 'current' : undefined}>
+            <a
+                href={hrefOf({ page: 'chat', conversation: id })}
+                aria-current={current ? 'page' : undefined}
+                title={title}
+                onClick={onPick}
+            >
+                {answering && <span class="dot" title="Being answered" />}
+                {title}
+            </a>
+            <Menu
+                label={`More for ${title}`}
+                items={[
+                    { label: 'Rename', run: () => setRenaming(true) },
+                    { label: 'Export as Markdown', run: () => void download('md') },
+                    { label: 'Export as JSON', run: () => void download('json') },
+                    { label: 'Delete', run: () => void remove(), danger: true },
+                ]}
+            />
+        </li>
+    );
+}
+
+function Rename({ title, onDone }: { title: string; onDone: (title?: string) => void }) {
+    const input = useRef<HTMLInputElement>(null);
+    useEffect(() => input.current?.select(), []);
+    return (
+        <form
+            class="rename"
+            onSubmit={(event) => {
+                event.preventDefault();
+                onDone(input.current?.value);
+            }}
+        >
+            <input
+                ref={input}
+                aria-label="New title"
+                defaultValue={title}
+                onBlur={(event) => onDone(event.currentTarget.value)}
+                onKeyDown={(event) => {
+                    if (event.key === 'Escape') onDone();
+                }}
+            />
+        </form>
+    );
+}

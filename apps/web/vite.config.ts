@@ -1,0 +1,93 @@
+// The site: one page, one service worker, the engine, and the built-in model beside them.
+import { createHash } from 'node:crypto';
+import { copyFileSync, createReadStream, mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vite';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const modelName = 'storyteller-q4_k_m.gguf';
+const modelFile = path.join(here, '../../models', modelName);
+
+function digest(bytes: string | Uint8Array): string {
+    return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The built-in model at models/…: a file of the finished site, and served from its own place during development. */
+function builtinModel(): Plugin {
+    let outDir = '';
+    return {
+        name: 'lapidary-builtin-model',
+        configResolved: (config) => {
+            outDir = path.resolve(config.root, config.build.outDir);
+        },
+        configureServer: (server) => {
+            server.middlewares.use(`/models/${modelName}`, (_request, response) => {
+                response.setHeader('content-type', 'application/octet-stream');
+                response.setHeader('content-length', statSync(modelFile).size);
+                createReadStream(modelFile).pipe(response);
+            });
+        },
+        closeBundle: () => {
+            mkdirSync(path.join(outDir, 'models'), { recursive: true });
+            copyFileSync(modelFile, path.join(outDir, 'models', modelName));
+        },
+    };
+}
+
+/**
+ * Tells the service worker which files make the site and how this version of it is called. The name follows from the
+ * contents: a new build replaces the old one, the same build does not.
+ */
+function shellList(): Plugin {
+    const fromPublic = ['theme.js', 'manifest.webmanifest', 'icon.svg', 'icon-maskable.svg'];
+    return {
+        name: 'lapidary-shell-list',
+        enforce: 'post',
+        generateBundle: (_options, bundle) => {
+            const worker = bundle['sw.js'];
+            if (worker?.type !== 'chunk') throw new Error('the service worker was not built');
+            const hash = createHash('sha256');
+            const files = Object.keys(bundle).filter((name) => name !== 'sw.js' && !name.endsWith('.map'));
+            for (const name of files.sort()) {
+                const item = bundle[name];
+                if (item) hash.update(name).update(item.type === 'chunk' ? item.code : item.source);
+            }
+            for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
+            // The engine for browsers that refuse it a worker: too large to be kept for so few.
+            const needed = files.filter((name) => name !== 'index.html' && !/^assets\/in-process-/.test(name));
+            const shell = ['./', ...needed, ...fromPublic];
+            worker.code = worker.code
+                .replace(/(["'])__SHELL_FILES__\1/, JSON.stringify(JSON.stringify(shell)))
+                .replace('__SHELL_VERSION__', hash.digest('hex').slice(0, 12));
+        },
+    };
+}
+
+const modelBytes = readFileSync(modelFile);
+
+export default defineConfig({
+    root: here,
+    base: './',
+    define: {
+        __MODEL_PATH__: JSON.stringify(`models/${modelName}`),
+        __MODEL_BYTES__: JSON.stringify(modelBytes.length),
+        __MODEL_DIGEST__: JSON.stringify(digest(modelBytes)),
+    },
+    esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
+    optimizeDeps: { exclude: ['lapidary'] },
+    // The engine's worker in one piece: it needs all of it at once.
+    worker: { format: 'es', rollupOptions: { output: { inlineDynamicImports: true } } },
+    build: {
+        target: 'es2022',
+        modulePreload: { polyfill: false },
+        assetsInlineLimit: 0,
+        rollupOptions: {
+            input: { main: path.join(here, 'index.html'), sw: path.join(here, 'sw/sw.ts') },
+            output: {
+                entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
+            },
+        },
+    },
+    plugins: [builtinModel(), shellList()],
+});
