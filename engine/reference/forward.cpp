@@ -87,7 +87,7 @@ Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, L
     CO_TRY(co_await run_blocks(
         tokens,
         [&](std::span<const float> hidden, bool last) {
-            const bool none = wanted == LogitsWanted::none || (wanted == LogitsWanted::last && !last);
+            const bool none = wanted == LogitsWanted::none || (wanted != LogitsWanted::all && !last);
             if (none && !trace_) return;
             const std::vector<float> rows = head(wanted == LogitsWanted::all ? hidden : hidden.last(config_->width));
             if (!none) logits.insert(logits.end(), rows.begin(), rows.end());
