@@ -90,6 +90,8 @@ class Api {
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // The argument `type`, such as "q4_k_m", in capitals or not.
     static Result<quant::Mix> mix_of(const Call& call);
+    // The argument `kv`.
+    static Result<KvFormat> kv_of(const Call& call);
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
     Result<std::shared_ptr<OpenSession>> take_session(const Call& call) const;
 

@@ -15,7 +15,7 @@ namespace lapidary::infer {
 
 struct GpuOptions {
     uint32_t context = 4096;
-    bool kv_f16 = true;
+    KvFormat kv = kDefaultKvFormat;
 };
 
 class GpuForward {
