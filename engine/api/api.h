@@ -80,6 +80,9 @@ class Api {
     Task<Result<Reply>> session_embed(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    // session_state.cpp
+    Task<Result<Reply>> session_save(Call& call);
+    Task<Result<Reply>> session_restore(Call& call);
     // generate_method.cpp
     Task<Result<Reply>> session_generate(Call& call);
     Task<Result<Reply>> generate_text(Call& call, OpenSession& open, Generation& generation);

@@ -165,6 +165,28 @@ Status GpuForward::allocate_caches() {
     return {};
 }
 
+std::vector<CacheRegion> GpuForward::cache_regions() const {
+    const model::Config& config = model_->config();
+    std::vector<CacheRegion> out;
+    for (uint32_t i = 0; i < config.layers.size(); ++i) {
+        if (!config.owns_kv(i)) continue;
+        const model::LayerConfig& layer = config.layers[i];
+        const KvRow row = kv_row(options_.kv, layer.head_dim);
+        const uint64_t rows = uint64_t(caches_[i].ring) * layer.kv_heads;
+        for (const gpu::Binding& cache : {caches_[i].k, caches_[i].v}) {
+            CacheRegion region{.buffer = cache.buffer,
+                               .stride = layer.kv_heads * row.bytes,
+                               .ring = caches_[i].ring,
+                               .most = layer.sliding ? config.sliding_window + kMaxBlock : 0};
+            out.push_back(region);
+            region.offset = rows * row.bytes;
+            region.stride = layer.kv_heads * row.scale_bytes;
+            if (region.stride > 0) out.push_back(region);
+        }
+    }
+    return out;
+}
+
 uint32_t GpuForward::max_splits(uint32_t layer) const {
     const model::Config& config = model_->config();
     const uint32_t keys =

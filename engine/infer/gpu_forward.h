@@ -10,6 +10,7 @@
 
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
+#include "infer/gpu_state.h"
 
 namespace lapidary::infer {
 
@@ -38,6 +39,9 @@ class GpuForward {
     [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
     [[nodiscard]] gpu::Binding logits() const { return a_.logits; }
     [[nodiscard]] gpu::Binding history() const { return a_.history; }
+
+    // Where keys and values are.
+    [[nodiscard]] std::vector<CacheRegion> cache_regions() const;
 
     // What the next run works on.
     void write_tokens(std::span<const int32_t> tokens);

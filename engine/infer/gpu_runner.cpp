@@ -86,6 +86,36 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     co_return logits;
 }
 
+std::string GpuRunner::state_layout() const {
+    return "GPU, " + std::string(kv_format_name(forward_->options().kv));
+}
+
+uint64_t GpuRunner::state_bytes(uint32_t positions) const {
+    return sizeof(uint32_t) + region_bytes(forward_->cache_regions(), positions);
+}
+
+Task<Status> GpuRunner::save_state(PutState put) {
+    // How much of the past the rings still have depends on how far they were written.
+    Bytes furthest(sizeof(furthest_));
+    std::memcpy(furthest.data(), &furthest_, furthest.size());
+    CO_TRY(co_await put(std::move(furthest)));
+    const std::vector<CacheRegion> regions = forward_->cache_regions();
+    co_return co_await save_regions(forward_->device(), regions, position_, std::move(put));
+}
+
+Task<Status> GpuRunner::load_state(uint32_t positions, GetState get) {
+    truncate(0);
+    uint32_t furthest = 0;
+    const Bytes bytes = CO_TRY(co_await get(sizeof(furthest)));
+    std::memcpy(&furthest, bytes.data(), sizeof(furthest));
+    if (furthest < positions) co_return fail(Code::bad_file, "the saved session is damaged: it was never that long");
+    const std::vector<CacheRegion> regions = forward_->cache_regions();
+    CO_TRY(co_await load_regions(forward_->device(), regions, positions, std::move(get)));
+    position_ = positions;
+    furthest_ = furthest;
+    co_return Status{};
+}
+
 Task<Result<std::vector<int32_t>>> GpuRunner::decode_greedy(int32_t token, uint32_t count, Cancel cancel) {
     if (count > context() - position_) co_return fail(Code::limit, "{} more tokens do not fit", count);
     gpu::Device& device = forward_->device();

@@ -22,6 +22,11 @@ class GpuRunner final : public Runner {
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
 
+    [[nodiscard]] std::string state_layout() const override;
+    [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
+    Task<Status> save_state(PutState put) override;
+    Task<Status> load_state(uint32_t positions, GetState get) override;
+
     // Greedy continuation that never leaves the GPU: `count` steps after `token`, read back at the end.
     Task<Result<std::vector<int32_t>>> decode_greedy(int32_t token, uint32_t count, Cancel cancel);
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/byte_source.h"
 #include "base/cancel.h"
 #include "base/task.h"
 
@@ -20,6 +22,10 @@ enum class LogitsWanted : uint8_t {
     last,  // [vocabulary]
     all,   // [tokens, vocabulary]
 };
+
+// What a runner remembers goes out and comes in as pieces, one after the other.
+using PutState = std::function<Task<Status>(Bytes piece)>;
+using GetState = std::function<Task<Result<Bytes>>(uint64_t size)>;
 
 class Runner {
   public:
@@ -43,6 +49,14 @@ class Runner {
 
     // Appends tokens like `run`; the mean over their positions of the hidden state after the final norm. [width]
     virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe);
+
+    // What is remembered, as bytes that mean the same to every runner of the same model with the same layout: the
+    // layout's name, how many bytes so many positions have, and the bytes of those it holds.
+    [[nodiscard]] virtual std::string state_layout() const = 0;
+    [[nodiscard]] virtual uint64_t state_bytes(uint32_t positions) const = 0;
+    virtual Task<Status> save_state(PutState put) = 0;
+    // Remembers those positions and nothing else. On an error it remembers nothing.
+    virtual Task<Status> load_state(uint32_t positions, GetState get) = 0;
 };
 
 inline Task<Result<std::vector<float>>> Runner::embed(std::span<const int32_t> /*tokens*/, Breathe /*breathe*/) {
