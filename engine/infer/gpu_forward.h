@@ -40,6 +40,8 @@ class GpuForward {
     [[nodiscard]] gpu::Binding logits() const { return a_.logits; }
     [[nodiscard]] gpu::Binding history() const { return a_.history; }
 
+    // Of the last block, after the final norm. [tokens, width]
+    [[nodiscard]] gpu::Binding hidden() const { return a_.xn; }
     // Where keys and values are.
     [[nodiscard]] std::vector<CacheRegion> cache_regions() const;
 

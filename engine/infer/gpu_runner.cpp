@@ -22,6 +22,19 @@ void GpuRunner::truncate(uint32_t length) {
     if (position_ == 0) furthest_ = 0;
 }
 
+Status GpuRunner::check(std::span<const int32_t> tokens) const {
+    if (tokens.size() > context() - position_) {
+        return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
+                    context(), position_);
+    }
+    for (const int32_t token : tokens) {
+        if (token < 0 || uint32_t(token) >= vocabulary()) {
+            return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token, vocabulary());
+        }
+    }
+    return {};
+}
+
 Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
                                                       uint32_t logit_rows) {
     gpu::Device& device = forward_->device();
@@ -44,16 +57,7 @@ Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> t
 Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
     using Depth = GpuForward::Depth;
     const uint32_t start = position_;
-    if (tokens.size() > context() - position_) {
-        co_return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
-                       context(), position_);
-    }
-    for (const int32_t token : tokens) {
-        if (token < 0 || uint32_t(token) >= vocabulary()) {
-            co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
-                           vocabulary());
-        }
-    }
+    CO_TRY(check(tokens));
     // Where the last layers only read what earlier ones have stored, a prompt's tokens need not go through them: only
     // the last one does, by itself.
     const bool can_skip = forward_->config().shared_kv_layers > 0 && wanted != LogitsWanted::all;
@@ -84,6 +88,37 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
         co_return std::unexpected(std::move(status).error());
     }
     co_return logits;
+}
+
+Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> tokens, Breathe breathe) {
+    CO_TRY(check(tokens));
+    const uint32_t start = position_;
+    const size_t width = forward_->config().width;
+    std::vector<double> sum(width);
+    const auto add_block = [&](std::span<const int32_t> block) -> Task<Status> {
+        CO_TRY(co_await run_block(block, GpuForward::Depth::all, 0));
+        const gpu::Binding hidden = forward_->hidden();
+        const auto bytes =
+            CO_TRY(co_await forward_->device().read(hidden.buffer, 0, block.size() * width * sizeof(float), {}));
+        for (size_t i = 0; i < block.size() * width; ++i) {
+            float value = 0;
+            std::memcpy(&value, bytes.data() + i * sizeof(float), sizeof(float));
+            sum[i % width] += double(value);
+        }
+        co_return breathe ? co_await breathe() : Status{};
+    };
+    Status status;
+    for (size_t done = 0; done < tokens.size() && status; done += GpuForward::kMaxBlock) {
+        status =
+            co_await add_block(tokens.subspan(done, std::min<size_t>(GpuForward::kMaxBlock, tokens.size() - done)));
+    }
+    if (!status) {
+        truncate(start);
+        co_return std::unexpected(std::move(status).error());
+    }
+    std::vector<float> mean(width);
+    for (size_t i = 0; i < width; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
+    co_return mean;
 }
 
 std::string GpuRunner::state_layout() const {

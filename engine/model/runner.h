@@ -48,7 +48,7 @@ class Runner {
                                                  Breathe breathe) = 0;
 
     // Appends tokens like `run`; the mean over their positions of the hidden state after the final norm. [width]
-    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe);
+    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) = 0;
 
     // What is remembered, as bytes that mean the same to every runner of the same model with the same layout: the
     // layout's name, how many bytes so many positions have, and the bytes of those it holds.
@@ -58,9 +58,5 @@ class Runner {
     // Remembers those positions and nothing else. On an error it remembers nothing.
     virtual Task<Status> load_state(uint32_t positions, GetState get) = 0;
 };
-
-inline Task<Result<std::vector<float>>> Runner::embed(std::span<const int32_t> /*tokens*/, Breathe /*breathe*/) {
-    co_return fail(Code::unsupported, "this backend cannot embed text yet: use the CPU backend");
-}
 
 }  // namespace lapidary
