@@ -24,6 +24,7 @@ struct Generation {
     Overflow overflow = Overflow::error;
     std::shared_ptr<const grammar::Program> content_form;
     std::optional<infer::AnswerFormat> format;
+    Status kept;  // the format, as it must be
     bool with_logprobs = false;
     std::vector<sample::TokenScore> scores;  // of tokens whose text has not been told yet
 
@@ -118,9 +119,8 @@ void listen(Generation& generation, std::function<bool(int32_t)> feed) {
         listener.on_score = [&generation](const sample::TokenScore& score) { generation.scores.push_back(score); };
     }
     listener.on_token = [&generation, feed = std::move(feed)](int32_t token) {
-        // The token was chosen from what the format allows.
-        if (generation.format) (void)generation.format->accept(token);
-        return feed(token);
+        if (generation.format) generation.kept = generation.format->accept(token);
+        return generation.kept && feed(token);
     };
 }
 
@@ -198,6 +198,7 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
     const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt), generation.options,
                                                                      generation.listener, breathe_for(call)))
                             : no_room(prompt, generation);
+    CO_TRY(generation.kept);
     if (const std::string rest = answer.finish(); !rest.empty()) tell(rest, Json::array());
     Json json = stats_json(stats, generation.options.sampling.seed);
     json["text"] = std::move(text);
@@ -265,6 +266,7 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt.tokens), generation.options,
                                                                      generation.listener, breathe_for(call)))
                             : no_room(prompt.tokens, generation);
+    CO_TRY(generation.kept);
     answer.finish();
     Json json = stats_json(stats, generation.options.sampling.seed);
     if (!answer.tool_calls().empty()) json["finish_reason"] = "tool_calls";

@@ -11,7 +11,7 @@ constexpr size_t kMaxMasks = 64;
 
 }  // namespace
 
-Constraint::Constraint(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTexts> texts)
+Constraint::Constraint(std::shared_ptr<const Program> program, const std::shared_ptr<const TokenTexts>& texts)
     : Constraint(std::move(program), texts, {.inside = {}, .ends = {texts->ends().begin(), texts->ends().end()}}) {}
 
 Constraint::Constraint(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTexts> texts, Marks marks)

@@ -25,7 +25,7 @@ struct Marks {
 
 class Constraint {
   public:
-    Constraint(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTexts> texts);
+    Constraint(std::shared_ptr<const Program> program, const std::shared_ptr<const TokenTexts>& texts);
     Constraint(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTexts> texts, Marks marks);
 
     // The tokens after which the text can still become complete; those that end the answer exactly when it is

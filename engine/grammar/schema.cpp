@@ -382,7 +382,7 @@ Result<std::shared_ptr<const Program>> compile_calls(std::span<const chat::Tool>
             Json schema = tool.parameters;
             const bool unsaid = schema.is_object() && !schema.contains("type") && !schema.contains("$ref");
             if (unsaid) schema["type"] = "object";
-            if (chat::string_of(chat::member(SchemaDocument(schema).resolved(schema), "type")) != "object") {
+            if (chat::string_of(chat::member(*SchemaDocument(schema).resolved(&schema), "type")) != "object") {
                 return fail(Code::invalid_argument, "the parameters of the tool '{}' must be of type object",
                             printable(tool.name));
             }

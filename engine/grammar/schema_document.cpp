@@ -91,8 +91,8 @@ Result<const Json*> SchemaDocument::find(std::string_view reference) const {
     return at;
 }
 
-const Json& SchemaDocument::resolved(const Json& schema) const {
-    const Json* at = &schema;
+const Json* SchemaDocument::resolved(const Json* schema) const {
+    const Json* at = schema;
     for (int hop = 0; hop < kMaxHops; ++hop) {
         const Json& reference = chat::member(*at, "$ref");
         const Json& all = chat::member(*at, "allOf");
@@ -103,7 +103,7 @@ const Json& SchemaDocument::resolved(const Json& schema) const {
         } else if (all.is_array() && all.size() == 1) {
             at = &all[0];
         } else {
-            return *at;
+            return at;
         }
     }
     return schema;
@@ -155,8 +155,8 @@ bool SchemaDocument::has_type(const Json& value, Type type) {
 
 bool SchemaDocument::exclude_each_other(const Json& first, const Json& second, int depth) const {
     constexpr int kMaxDepth = 4;
-    const Json& a = resolved(first);
-    const Json& b = resolved(second);
+    const Json& a = *resolved(&first);
+    const Json& b = *resolved(&second);
     if (a.is_boolean() || b.is_boolean()) return a == Json(false) || b == Json(false);
     if (depth == kMaxDepth || !a.is_object() || !b.is_object()) return false;
     // A schema of alternatives excludes another if each of them does.

@@ -25,7 +25,7 @@ class SchemaDocument {
     // What "#/$defs/name" points to.
     [[nodiscard]] Result<const Json*> find(std::string_view reference) const;
     // The schema itself, or what it refers to in the end: follows $ref and allOf of one.
-    [[nodiscard]] const Json& resolved(const Json& schema) const;
+    [[nodiscard]] const Json* resolved(const Json* schema) const;
 
     // The types of a schema without enum, const, $ref and alternatives: those it names, those its keywords are about,
     // or all.

@@ -115,7 +115,11 @@ Status GpuForward::allocate() {
     }
     a_.logits = TRY(resources_.buffer(uint64_t(config.vocabulary) * kLogitRows * sizeof(float), "logits"));
     a_.best = TRY(resources_.buffer(kArgmaxParts * 8, "argmax"));
-    a_.history = TRY(resources_.buffer(uint64_t(options_.context + 1) * 4, "history"));
+    a_.history = TRY(resources_.buffer(uint64_t(options_.context + 2) * 4, "history"));
+    a_.sampling = TRY(resources_.buffer(48, "sampling"));
+    a_.biases = TRY(resources_.buffer(kMostBiases * 8, "biases"));
+    a_.bins = TRY(resources_.buffer((kSamplingBins + 1) * 4, "bins"));
+    a_.candidates = TRY(resources_.buffer(kCandidates * 8, "candidates"));
     a_.spare = TRY(resources_.buffer(1024, "spare"));
 
     std::vector<float> divisors = model_->vector(model_->table().rope_freqs);
@@ -482,22 +486,6 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
     const gpu::Id id = CO_TRY(program.finish());
     head_programs_.emplace(key, id);
     co_return id;
-}
-
-Task<Result<gpu::Id>> GpuForward::greedy_program(Cancel cancel) {
-    if (greedy_ != 0) co_return greedy_;
-    GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_layers(program, 1, Depth::all));
-    CO_TRY(co_await record_head(program, a_.xn, 1));
-    for (const double stage : {0.0, 1.0}) {
-        CO_TRY(co_await program.add(
-            kernels::kArgmax,
-            {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}, {"kStage", stage}},
-            {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {stage == 0 ? kArgmaxParts : 1, 1, 1}));
-    }
-    greedy_ = CO_TRY(program.finish());
-    greedy_commands_ = program.labelled();
-    co_return greedy_;
 }
 
 void GpuForward::write_tokens(std::span<const int32_t> tokens) {

@@ -11,6 +11,7 @@
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
 #include "infer/gpu_state.h"
+#include "sample/sampler.h"
 
 namespace lapidary::infer {
 
@@ -53,14 +54,27 @@ class GpuForward {
     Task<Result<gpu::Id>> layers_program(uint32_t block, Depth depth, Cancel cancel);
     // logits[0 …] = head of the block's rows [first_row, first_row + rows)
     Task<Result<gpu::Id>> head_program(uint32_t first_row, uint32_t rows, Cancel cancel);
-    // One token through everything; the most likely next one becomes the input, and the step moves on.
-    Task<Result<gpu::Id>> greedy_program(Cancel cancel);
-    // What greedy_program recorded; empty before.
+    // How the next token is chosen.
+    enum class Choice : uint8_t { likeliest, sampled };
+    // The next token is chosen from the logits and becomes the input, and the step moves on.
+    Task<Result<gpu::Id>> choice_program(Choice choice, Cancel cancel);
+    // One token through everything, and the next one chosen.
+    Task<Result<gpu::Id>> decode_program(Choice choice, Cancel cancel);
+    // What decode_program recorded for the likeliest token; empty before.
     [[nodiscard]] const std::vector<GpuRecorder::Labelled>& greedy_commands() const { return greedy_commands_; }
+
+    // For Choice::sampled, as far as the kernels can do it.
+    void write_sampling(const sample::Params& params);
+    static bool sampling_fits(const sample::Params& params);
+    // The tokens at `position` and after it, for the penalties.
+    void write_history(uint32_t position, std::span<const int32_t> tokens);
 
   private:
     static constexpr uint32_t kMostSplits = 64;  // of attention when there is one token
     static constexpr uint32_t kArgmaxParts = 64;
+    static constexpr uint32_t kMostBiases = 1024;
+    static constexpr uint32_t kSamplingBins = 2048;  // as sampling.wgsl has them
+    static constexpr uint32_t kCandidates = 1024;
 
     struct LayerCache {
         gpu::Binding k, v;
@@ -70,7 +84,7 @@ class GpuForward {
     struct Activations {
         gpu::Binding step, ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff, router_in, router_logits,
             expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best,
-            history, spare;
+            history, sampling, biases, bins, candidates, spare;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
@@ -118,6 +132,7 @@ class GpuForward {
     Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h);
     Task<Status> record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows);
+    Task<Status> record_choice(GpuRecorder& program, Choice choice);
     Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
     Task<Status> seam(GpuRecorder& program, Seam s, uint32_t block);
 
@@ -158,7 +173,7 @@ class GpuForward {
     std::vector<gpu::Binding> head_norms_;
     std::map<std::pair<uint32_t, Depth>, gpu::Id> layers_programs_;   // by block size
     std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;  // by first row and rows
-    gpu::Id greedy_ = 0;
+    std::map<Choice, gpu::Id> decode_programs_, choice_programs_;
     std::vector<GpuRecorder::Labelled> greedy_commands_;
 };
 

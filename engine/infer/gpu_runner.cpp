@@ -36,19 +36,20 @@ Status GpuRunner::check(std::span<const int32_t> tokens) const {
 }
 
 Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
-                                                      uint32_t logit_rows) {
+                                                      uint32_t logit_rows, bool keep) {
     gpu::Device& device = forward_->device();
     const auto count = uint32_t(tokens.size());
     const uint32_t block = *std::ranges::find_if(GpuForward::kBlocks, [&](uint32_t size) { return size >= count; });
     const gpu::Id layers = CO_TRY(co_await forward_->layers_program(block, depth, {}));
     forward_->write_tokens(tokens);
+    forward_->write_history(position_, tokens);
     forward_->write_step(position_, count);
     device.run(layers);
     position_ += count;
     furthest_ = std::max(furthest_, position_);
-    std::vector<float> logits(size_t(logit_rows) * vocabulary());
-    if (logit_rows == 0) co_return logits;
-    device.run(CO_TRY(co_await forward_->head_program(count - logit_rows, logit_rows, {})));
+    if (logit_rows > 0) device.run(CO_TRY(co_await forward_->head_program(count - logit_rows, logit_rows, {})));
+    std::vector<float> logits(keep ? 0 : size_t(logit_rows) * vocabulary());
+    if (logits.empty()) co_return logits;
     const auto bytes = CO_TRY(co_await device.read(forward_->logits().buffer, 0, logits.size() * sizeof(float), {}));
     std::memcpy(logits.data(), bytes.data(), bytes.size());
     co_return logits;
@@ -60,6 +61,7 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     CO_TRY(check(tokens));
     // Where the last layers only read what earlier ones have stored, a prompt's tokens need not go through them: only
     // the last one does, by itself.
+    const bool wants_last = wanted == LogitsWanted::last || wanted == LogitsWanted::kept;
     const bool can_skip = forward_->config().shared_kv_layers > 0 && wanted != LogitsWanted::all;
     const uint32_t largest = wanted == LogitsWanted::all ? GpuForward::kLogitRows : GpuForward::kMaxBlock;
     std::vector<float> logits;
@@ -67,14 +69,12 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     for (size_t done = 0; done < tokens.size() && status;) {
         const size_t left = tokens.size() - done;
         const bool shallow = can_skip && (left > 1 || wanted == LogitsWanted::none);
-        const size_t most = shallow && wanted == LogitsWanted::last ? left - 1 : left;
+        const size_t most = shallow && wants_last ? left - 1 : left;
         const auto block = tokens.subspan(done, std::min<size_t>(largest, most));
         done += block.size();
         const bool last = done == tokens.size();
-        const auto rows = uint32_t(wanted == LogitsWanted::all            ? block.size()
-                                   : wanted == LogitsWanted::last && last ? 1
-                                                                          : 0);
-        auto part = co_await run_block(block, shallow ? Depth::caches : Depth::all, rows);
+        const auto rows = uint32_t(wanted == LogitsWanted::all ? block.size() : wants_last && last ? 1 : 0);
+        auto part = co_await run_block(block, shallow ? Depth::caches : Depth::all, rows, wanted == LogitsWanted::kept);
         if (!part) {
             status = std::unexpected(std::move(part).error());
             break;
@@ -96,7 +96,7 @@ Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> token
     const size_t width = forward_->config().width;
     std::vector<double> sum(width);
     const auto add_block = [&](std::span<const int32_t> block) -> Task<Status> {
-        CO_TRY(co_await run_block(block, GpuForward::Depth::all, 0));
+        CO_TRY(co_await run_block(block, GpuForward::Depth::all, 0, false));
         const gpu::Binding hidden = forward_->hidden();
         const auto bytes =
             CO_TRY(co_await forward_->device().read(hidden.buffer, 0, block.size() * width * sizeof(float), {}));
@@ -138,28 +138,90 @@ Task<Status> GpuRunner::save_state(PutState put) {
     co_return co_await save_regions(forward_->device(), regions, position_, std::move(put));
 }
 
-Task<Status> GpuRunner::load_state(uint32_t positions, GetState get) {
+Task<Status> GpuRunner::load_state(std::span<const int32_t> tokens, GetState get) {
     truncate(0);
+    const auto positions = uint32_t(tokens.size());
     uint32_t furthest = 0;
     const Bytes bytes = CO_TRY(co_await get(sizeof(furthest)));
     std::memcpy(&furthest, bytes.data(), sizeof(furthest));
     if (furthest < positions) co_return fail(Code::bad_file, "the saved session is damaged: it was never that long");
     const std::vector<CacheRegion> regions = forward_->cache_regions();
     CO_TRY(co_await load_regions(forward_->device(), regions, positions, std::move(get)));
+    forward_->write_history(0, tokens);
     position_ = positions;
     furthest_ = furthest;
     co_return Status{};
 }
 
+bool GpuRunner::can_stream(const sample::Params& params) const {
+    return GpuForward::sampling_fits(params);
+}
+
+Task<Status> GpuRunner::begin_stream(const sample::Params& params, uint32_t most) {
+    using Choice = GpuForward::Choice;
+    const bool plain = params.temperature == 0 && params.logit_bias.empty() && params.repeat_penalty == 1 &&
+                       params.presence_penalty == 0 && params.frequency_penalty == 0;
+    const Choice choice = plain ? Choice::likeliest : Choice::sampled;
+    const gpu::Id first = CO_TRY(co_await forward_->choice_program(choice, {}));
+    Stream stream{.program = CO_TRY(co_await forward_->decode_program(choice, {})), .start = position_};
+    // The first token needs no step of the model, the last one need not be appended.
+    stream.most = std::min(most, context() - position_ + 1);
+    if (choice == Choice::sampled) forward_->write_sampling(params);
+    forward_->write_step(position_ - 1, 1);
+    forward_->device().run(first);
+    stream_ = std::move(stream);
+    choose_next({});
+    co_return Status{};
+}
+
+// Asks for the token that was just chosen, or is about to be.
+void GpuRunner::choose_next(const Cancel& cancel) {
+    Stream& s = *stream_;
+    if (s.chosen > 0) forward_->device().run(s.program);
+    const uint64_t at = uint64_t(s.start + s.chosen) * sizeof(int32_t);
+    s.reads.emplace_back(forward_->device().read(forward_->history().buffer, at, sizeof(int32_t), cancel));
+    ++s.chosen;
+}
+
+Task<Result<std::optional<int32_t>>> GpuRunner::next_token(Cancel cancel) {
+    if (!stream_) co_return fail(Code::internal, "no stream of tokens was begun");
+    Stream& s = *stream_;
+    while (s.reads.size() < kAhead && s.chosen < s.most) choose_next(cancel);
+    if (s.reads.empty()) co_return fail(Code::limit, "all {} tokens were taken", s.most);
+    auto read = std::move(s.reads.front());
+    s.reads.pop_front();
+    const std::vector<uint8_t> bytes = CO_TRY(co_await std::move(read));
+    int32_t token = 0;
+    std::memcpy(&token, bytes.data(), sizeof(token));
+    if (token < 0) co_return std::optional<int32_t>{};
+    co_return std::optional<int32_t>(token);
+}
+
+Task<Status> GpuRunner::end_stream(uint32_t accepted) {
+    if (!stream_) co_return Status{};
+    Stream s = std::move(*stream_);
+    stream_.reset();
+    // What is still under way was for nothing, but it has been written: rings remember how far.
+    const uint32_t appended = s.chosen - 1;
+    furthest_ = std::max(furthest_, s.start + appended);
+    position_ = s.start + std::min(accepted, appended);
+    Status status;
+    for (auto& read : s.reads) {
+        if (auto bytes = co_await std::move(read); !bytes) status = std::unexpected(std::move(bytes).error());
+    }
+    co_return status;
+}
+
 Task<Result<std::vector<int32_t>>> GpuRunner::decode_greedy(int32_t token, uint32_t count, Cancel cancel) {
     if (count > context() - position_) co_return fail(Code::limit, "{} more tokens do not fit", count);
     gpu::Device& device = forward_->device();
-    const gpu::Id program = CO_TRY(co_await forward_->greedy_program(cancel));
+    const gpu::Id program = CO_TRY(co_await forward_->decode_program(GpuForward::Choice::likeliest, cancel));
     forward_->write_tokens({&token, 1});
     forward_->write_step(position_, 1);
     for (uint32_t i = 0; i < count; ++i) device.run(program);
-    const auto bytes = CO_TRY(co_await device.read(forward_->history().buffer, uint64_t(position_) * sizeof(int32_t),
-                                                   uint64_t(count) * sizeof(int32_t), cancel));
+    const auto bytes =
+        CO_TRY(co_await device.read(forward_->history().buffer, uint64_t(position_ + 1) * sizeof(int32_t),
+                                    uint64_t(count) * sizeof(int32_t), cancel));
     std::vector<int32_t> out(count);
     std::memcpy(out.data(), bytes.data(), bytes.size());
     position_ += count;
@@ -169,7 +231,7 @@ Task<Result<std::vector<int32_t>>> GpuRunner::decode_greedy(int32_t token, uint3
 
 Task<Result<double>> GpuRunner::time_decode(uint32_t repeat, Cancel cancel) {
     if (repeat > context() - position_) co_return fail(Code::limit, "{} more tokens do not fit", repeat);
-    const gpu::Id program = CO_TRY(co_await forward_->greedy_program(cancel));
+    const gpu::Id program = CO_TRY(co_await forward_->decode_program(GpuForward::Choice::likeliest, cancel));
     forward_->write_step(position_, 1);
     const double nanoseconds = CO_TRY(co_await forward_->device().time(program, repeat, cancel));
     furthest_ = std::max(furthest_, position_ + repeat);
@@ -178,7 +240,7 @@ Task<Result<double>> GpuRunner::time_decode(uint32_t repeat, Cancel cancel) {
 
 Task<Result<std::vector<GpuRunner::KernelTime>>> GpuRunner::profile_decode(Cancel cancel) {
     constexpr uint32_t kRepeat = 20;
-    CO_TRY(co_await forward_->greedy_program(cancel));
+    CO_TRY(co_await forward_->decode_program(GpuForward::Choice::likeliest, cancel));
     gpu::Device& device = forward_->device();
     forward_->write_step(position_, 1);
     std::map<std::string, KernelTime> times;

@@ -1,10 +1,13 @@
 // The GPU backend: a Runner on the recorded forward pass.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/started.h"
 #include "infer/gpu_forward.h"
 #include "model/runner.h"
 
@@ -26,7 +29,12 @@ class GpuRunner final : public Runner {
     [[nodiscard]] std::string state_layout() const override;
     [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
     Task<Status> save_state(PutState put) override;
-    Task<Status> load_state(uint32_t positions, GetState get) override;
+    Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
+
+    [[nodiscard]] bool can_stream(const sample::Params& params) const override;
+    Task<Status> begin_stream(const sample::Params& params, uint32_t most) override;
+    Task<Result<std::optional<int32_t>>> next_token(Cancel cancel) override;
+    Task<Status> end_stream(uint32_t accepted) override;
 
     // Greedy continuation that never leaves the GPU: `count` steps after `token`, read back at the end.
     Task<Result<std::vector<int32_t>>> decode_greedy(int32_t token, uint32_t count, Cancel cancel);
@@ -48,11 +56,24 @@ class GpuRunner final : public Runner {
     explicit GpuRunner(std::unique_ptr<GpuForward> forward) : forward_(std::move(forward)) {}
 
     [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
-    // One block of tokens from where we are; its logits if wanted.
+    // One block of tokens from where we are; its logits if wanted, unless they are kept on the GPU.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
-                                               uint32_t logit_rows);
+                                               uint32_t logit_rows, bool keep);
+
+    // Tokens the GPU chooses by itself.
+    struct Stream {
+        gpu::Id program = 0;
+        uint32_t start = 0;                                       // where the first chosen token goes
+        uint32_t most = 0;                                        // tokens to choose
+        uint32_t chosen = 0;                                      // so far, or about to be
+        std::deque<Started<Result<std::vector<uint8_t>>>> reads;  // of those nobody has taken yet
+    };
+    // Steps that are under way together: enough for the GPU never to wait for the host, few enough to throw away.
+    static constexpr size_t kAhead = 3;
+    void choose_next(const Cancel& cancel);
 
     std::unique_ptr<GpuForward> forward_;
+    std::optional<Stream> stream_;
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position written since the last time everything was forgotten
 };

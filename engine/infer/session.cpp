@@ -15,7 +15,7 @@ void Session::reset() {
 
 Task<Status> Session::restore(std::vector<int32_t> tokens, GetState get) {
     reset();
-    CO_TRY(co_await runner_->load_state(uint32_t(tokens.size()), std::move(get)));
+    CO_TRY(co_await runner_->load_state(tokens, std::move(get)));
     tokens_ = std::move(tokens);
     co_return Status{};
 }
@@ -32,15 +32,15 @@ Task<Result<std::vector<float>>> Session::append(std::span<const int32_t> tokens
     co_return logits;
 }
 
-Task<Result<std::vector<float>>> Session::prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
-                                                  Breathe breathe) {
+Task<Result<std::vector<float>>> Session::prefill(std::span<const int32_t> prompt, LogitsWanted wanted,
+                                                  const GenerateListener& listener, Breathe breathe) {
     const uint32_t known = runner_->position();
     tokens_.resize(known);
     std::vector<float> logits;
     for (size_t at = known; at < prompt.size(); at += kPromptStep) {
         const auto part = prompt.subspan(at, std::min(kPromptStep, prompt.size() - at));
         const bool last = at + part.size() == prompt.size();
-        logits = CO_TRY(co_await append(part, last ? LogitsWanted::last : LogitsWanted::none, breathe));
+        logits = CO_TRY(co_await append(part, last ? wanted : LogitsWanted::none, breathe));
         if (listener.on_prompt) listener.on_prompt(uint32_t(at + part.size()), uint32_t(prompt.size()));
     }
     co_return logits;
@@ -65,27 +65,84 @@ Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, Gener
     const double started = clock_();
     runner_->truncate(common_prefix(prompt));
     stats.cached_tokens = runner_->position();
-    std::vector<float> logits = CO_TRY(co_await prefill(prompt, listener, breathe));
+    // A runner that can choose tokens does, unless someone wants to see or to limit the choice.
+    const bool streams = !listener.allowed && !listener.on_score && runner_->can_stream(options.sampling);
+    const auto wanted = streams ? LogitsWanted::kept : LogitsWanted::last;
+    std::vector<float> logits = CO_TRY(co_await prefill(prompt, wanted, listener, breathe));
     stats.prompt_ms = clock_() - started;
-
-    sample::Sampler sampler(options.sampling);
-    for (const int32_t token : prompt) sampler.accept(token);
     const double answered = clock_();
     const auto finish = [&](Finish why) {
         stats.finish = why;
         stats.completion_ms = clock_() - answered;
         return stats;
     };
+    if (streams) {
+        const auto why = CO_TRY(co_await take_stream(options, listener, stats, breathe));
+        if (why) co_return finish(*why);
+        // The token that could not be chosen is chosen here, from the logits of the one before it.
+        const int32_t before[] = {tokens_.back()};
+        tokens_.pop_back();
+        runner_->truncate(uint32_t(tokens_.size()));
+        if (runner_->position() != tokens_.size()) co_return fail(Code::internal, "the context was lost");
+        logits = CO_TRY(co_await append(before, LogitsWanted::last, breathe));
+    }
+    co_return finish(CO_TRY(co_await sample_answer(std::move(logits), options, listener, stats, breathe)));
+}
+
+std::optional<Finish> Session::end_of(int32_t token, const GenerateOptions& options, const GenerateListener& listener,
+                                      GenerateStats& stats) {
+    ++stats.completion_tokens;
+    if (listener.is_end && listener.is_end(token)) return Finish::stop;
+    if (listener.on_token && !listener.on_token(token)) return Finish::stop;
+    if (stats.completion_tokens == options.max_tokens) return Finish::length;
+    return std::nullopt;
+}
+
+Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& options,
+                                                         const GenerateListener& listener, GenerateStats& stats,
+                                                         Breathe breathe) {
+    const uint32_t room = runner_->context() - runner_->position() + 1;
+    const uint32_t wanted = options.max_tokens > 0 ? options.max_tokens - stats.completion_tokens : room;
+    CO_TRY(co_await runner_->begin_stream(options.sampling, std::min(room, wanted)));
+    std::vector<int32_t> taken;
+    std::optional<Finish> why;
+    Status status;
+    while (!why && status) {
+        if (taken.size() == room) {
+            why = Finish::length;
+            break;
+        }
+        auto token = co_await runner_->next_token({});
+        if (!token) {
+            status = std::unexpected(std::move(token).error());
+            break;
+        }
+        if (!*token) break;
+        taken.push_back(**token);
+        why = end_of(**token, options, listener, stats);
+        if (!why && breathe) status = co_await breathe();
+    }
+    // Also after an error: the runner must be as if nothing had been chosen beyond what was taken.
+    const Status ended = co_await runner_->end_stream(uint32_t(taken.size()));
+    tokens_.insert(tokens_.end(), taken.begin(), taken.end());
+    tokens_.resize(std::min<size_t>(tokens_.size(), runner_->position()));
+    CO_TRY(std::move(status));
+    CO_TRY(ended);
+    co_return why;
+}
+
+Task<Result<Finish>> Session::sample_answer(std::vector<float> logits, const GenerateOptions& options,
+                                            const GenerateListener& listener, GenerateStats& stats, Breathe breathe) {
+    sample::Sampler sampler(options.sampling);
+    for (const int32_t token : tokens_) sampler.accept(token);
     while (true) {
         // The step is the position of the token, so a regenerated answer with the same seed is the same answer.
         const sample::Allowed allowed = listener.allowed ? CO_TRY(listener.allowed()) : sample::Allowed{};
         const auto choice = CO_TRY(sampler.sample(logits, uint32_t(tokens_.size()), allowed));
-        ++stats.completion_tokens;
-        if (listener.is_end && listener.is_end(choice.token)) co_return finish(Finish::stop);
-        if (listener.on_score) listener.on_score(sample::score(logits, choice.token, options.top_logprobs));
-        if (listener.on_token && !listener.on_token(choice.token)) co_return finish(Finish::stop);
-        if (stats.completion_tokens == options.max_tokens) co_return finish(Finish::length);
-        if (runner_->position() == runner_->context()) co_return finish(Finish::length);
+        const bool ends = listener.is_end && listener.is_end(choice.token);
+        if (listener.on_score && !ends) listener.on_score(sample::score(logits, choice.token, options.top_logprobs));
+        if (const auto why = end_of(choice.token, options, listener, stats)) co_return *why;
+        if (runner_->position() == runner_->context()) co_return Finish::length;
         sampler.accept(choice.token);
         const int32_t next[] = {choice.token};
         logits = CO_TRY(co_await append(next, LogitsWanted::last, breathe));

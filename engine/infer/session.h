@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,8 +81,16 @@ class Session {
     // The part of `prompt` the runner need not see again. The last token is always run, because its logits are wanted.
     [[nodiscard]] uint32_t common_prefix(std::span<const int32_t> prompt) const;
     // Runs what comes after the position the runner is at.
-    Task<Result<std::vector<float>>> prefill(std::span<const int32_t> prompt, const GenerateListener& listener,
-                                             Breathe breathe);
+    Task<Result<std::vector<float>>> prefill(std::span<const int32_t> prompt, LogitsWanted wanted,
+                                             const GenerateListener& listener, Breathe breathe);
+    // Why an answer ends with this token, if it does.
+    static std::optional<Finish> end_of(int32_t token, const GenerateOptions& options, const GenerateListener& listener,
+                                        GenerateStats& stats);
+    // The answer by a runner that chooses the tokens. Nothing when it gave up and the caller has to go on by itself.
+    Task<Result<std::optional<Finish>>> take_stream(const GenerateOptions& options, const GenerateListener& listener,
+                                                    GenerateStats& stats, Breathe breathe);
+    Task<Result<Finish>> sample_answer(std::vector<float> logits, const GenerateOptions& options,
+                                       const GenerateListener& listener, GenerateStats& stats, Breathe breathe);
     Task<Result<std::vector<float>>> append(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
 
     std::unique_ptr<Runner> runner_;

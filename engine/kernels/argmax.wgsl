@@ -55,7 +55,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         best[group.x] = vec2u(bitcast<u32>(values[0]), tokens[0]);
     } else {
         ids[0] = tokens[0];
-        history[step.position] = tokens[0];
+        history[step.position + 1u] = tokens[0];
         step.position += 1u;
     }
 }

@@ -46,6 +46,13 @@ const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead
 const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
 const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, 0};
 const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
+const Kernel kSampleAdjust{
+    "sample_adjust", wgsl::sample_adjust, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
+const Kernel kSampleCount{"sample_count", wgsl::sample_count, {kRead, kRead, kWrite}, 3, needs::sampling};
+const Kernel kSampleCollect{
+    "sample_collect", wgsl::sample_collect, {kRead, kRead, kRead, kWrite, kWrite}, 5, needs::sampling};
+const Kernel kSamplePick{
+    "sample_pick", wgsl::sample_pick, {kWrite, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
 
 std::string shader(const Kernel& kernel, Format format, Variant variant) {
     const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
@@ -62,6 +69,7 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
         out += kv_source(variant.kv);
         out += wgsl::kv_rows;
     }
+    if (wants(needs::sampling)) out += wgsl::sampling;
     if (wants(needs::weights)) out += format_source(format);
     if (wants(needs::activations)) {
         out += activations == Activations::planes ? wgsl::x_planes : wgsl::x_floats;

@@ -21,7 +21,8 @@ enum : uint8_t {
     activations = 4,  // x_planes.wgsl or x_floats.wgsl
     planes = 8,
     rope = 16,
-    cache = 32,  // a format of keys and values
+    sampling = 32,
+    cache = 64,  // a format of keys and values
 };
 }
 
@@ -49,6 +50,10 @@ extern const Kernel kPerLayer;         // step, context, tokens, w, y
 extern const Kernel kRoute;            // step, logits, scales, ids, shares
 extern const Kernel kCombine;          // step, shares, x, y
 extern const Kernel kArgmax;           // step, logits, best, ids, history
+extern const Kernel kSampleAdjust;     // step, sampling, history, biases, logits, bins
+extern const Kernel kSampleCount;      // logits, best, bins
+extern const Kernel kSampleCollect;    // sampling, logits, best, bins, candidates
+extern const Kernel kSamplePick;       // step, sampling, bins, candidates, ids, history
 
 // How threads add up what they have: through workgroup memory, or by shuffling within subgroups of at least 32.
 enum class Reduction : uint8_t { shared, subgroup };

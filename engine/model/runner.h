@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,13 @@ namespace lapidary {
 // Lets the host do other things for a moment (show a token, notice Ctrl-C), then goes on. An error means: stop.
 using Breathe = std::function<Task<Status>()>;
 
+namespace sample {
+struct Params;
+}
+
 enum class LogitsWanted : uint8_t {
     none,
+    kept,  // those of the last token, but they stay where they are: a stream of tokens begins with them
     last,  // [vocabulary]
     all,   // [tokens, vocabulary]
 };
@@ -55,8 +61,31 @@ class Runner {
     [[nodiscard]] virtual std::string state_layout() const = 0;
     [[nodiscard]] virtual uint64_t state_bytes(uint32_t positions) const = 0;
     virtual Task<Status> save_state(PutState put) = 0;
-    // Remembers those positions and nothing else. On an error it remembers nothing.
-    virtual Task<Status> load_state(uint32_t positions, GetState get) = 0;
+    // Remembers these tokens and nothing else. On an error it remembers nothing.
+    virtual Task<Status> load_state(std::span<const int32_t> tokens, GetState get) = 0;
+
+    // Whether the runner can choose tokens by itself with these parameters.
+    [[nodiscard]] virtual bool can_stream(const sample::Params& /*params*/) const { return false; }
+    // From here on the runner chooses and appends tokens by itself, up to `most`, several steps ahead of whoever asks for
+    // them. The last `run` must have kept its logits.
+    virtual Task<Status> begin_stream(const sample::Params& params, uint32_t most);
+    // The next token, or nothing when the caller has to choose it from the logits.
+    virtual Task<Result<std::optional<int32_t>>> next_token(Cancel cancel);
+    // Ends the stream; of what was chosen only the first `accepted` tokens count. Afterwards the runner holds those it
+    // has already appended, perhaps not the last one.
+    virtual Task<Status> end_stream(uint32_t accepted);
 };
+
+inline Task<Status> Runner::begin_stream(const sample::Params& /*params*/, uint32_t /*most*/) {
+    co_return fail(Code::unsupported, "this backend cannot choose tokens");
+}
+
+inline Task<Result<std::optional<int32_t>>> Runner::next_token(Cancel /*cancel*/) {
+    co_return fail(Code::unsupported, "this backend cannot choose tokens");
+}
+
+inline Task<Status> Runner::end_stream(uint32_t /*accepted*/) {
+    co_return Status{};
+}
 
 }  // namespace lapidary

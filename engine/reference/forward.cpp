@@ -91,7 +91,7 @@ Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, L
     CO_TRY(co_await run_blocks(
         tokens,
         [&](std::span<const float> hidden, bool last) {
-            const bool none = wanted == LogitsWanted::none || (wanted == LogitsWanted::last && !last);
+            const bool none = wanted == LogitsWanted::none || (wanted != LogitsWanted::all && !last);
             if (none && !trace_) return;
             const std::vector<float> rows = head(wanted == LogitsWanted::all ? hidden : hidden.last(config_->width));
             if (!none) logits.insert(logits.end(), rows.begin(), rows.end());
@@ -134,7 +134,7 @@ Task<Status> Forward::save_state(PutState put) {
     co_return Status{};
 }
 
-Task<Status> Forward::load_state(uint32_t positions, GetState get) {
+Task<Status> Forward::load_state(std::span<const int32_t> tokens, GetState get) {
     truncate(0);
     const auto read = [&](size_t floats) -> Task<Result<std::vector<float>>> {
         std::vector<float> out(floats);
@@ -149,7 +149,7 @@ Task<Status> Forward::load_state(uint32_t positions, GetState get) {
     Status status;
     for (uint32_t layer = 0; layer < config_->layers.size() && status; ++layer) {
         if (!config_->owns_kv(layer)) continue;
-        const size_t floats = size_t(positions) * config_->layers[layer].kv_width();
+        const size_t floats = tokens.size() * config_->layers[layer].kv_width();
         const auto keys = co_await read(floats);
         const auto values = keys ? co_await read(floats) : keys;
         if (values) {
@@ -158,7 +158,7 @@ Task<Status> Forward::load_state(uint32_t positions, GetState get) {
             status = std::unexpected(values.error());
         }
     }
-    position_ = positions;
+    position_ = uint32_t(tokens.size());
     if (!status) truncate(0);
     co_return status;
 }

@@ -1,0 +1,42 @@
+#include "infer/gpu_division.h"
+
+#include <gtest/gtest.h>
+
+namespace lapidary::infer {
+namespace {
+
+TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
+    for (const uint64_t cols : {32, 64, 96, 128, 256, 320, 1536, 2048, 12288}) {
+        for (const uint64_t rows : {1, 64, 1536, 24576, 262144}) {
+            for (const bool pairs : {false, true}) {
+                for (const bool large : {false, true}) {
+                    const MatvecDivision d = divide_matvec(rows, cols, pairs, large);
+                    SCOPED_TRACE(cols);
+                    EXPECT_LE(d.lanes, (cols + 63) / 64);
+                    EXPECT_EQ(d.threads % d.lanes, 0u);
+                    EXPECT_GE(d.rows, pairs ? 2u : 1u);
+                    EXPECT_LE(d.rows, 2u);
+                    if (large && pairs) EXPECT_EQ(d.outputs(true) % 32, 0u);
+                }
+            }
+        }
+    }
+}
+
+TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
+    EXPECT_EQ(divide_matvec(262144, 1536, false, false).rows, 2u);
+    EXPECT_EQ(divide_matvec(2048, 1536, false, false).rows, 1u);
+    EXPECT_GT(divide_matvec(1536, 12288, false, false).lanes, divide_matvec(24576, 1536, false, false).lanes);
+}
+
+TEST(Planes, FitOrDoNotByTheRoomOfAWorkgroup) {
+    gpu::Info info;
+    info.max_workgroup_bytes = 16384;
+    EXPECT_TRUE(fits_workgroup(info, kernels::Activations::planes, 2048));
+    EXPECT_FALSE(fits_workgroup(info, kernels::Activations::planes, 12288));
+    EXPECT_FALSE(fits_workgroup(info, kernels::Activations::floats, 4096));
+    EXPECT_EQ(plane_bytes(128), 2u * 224);
+}
+
+}  // namespace
+}  // namespace lapidary::infer
