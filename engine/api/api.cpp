@@ -32,6 +32,8 @@ Api::Method Api::find_method(std::string_view name) {
         {"session.embed", &Api::session_embed},
         {"session.perplexity", &Api::session_perplexity},
         {"session.bench", &Api::session_bench},
+        {"session.save", &Api::session_save},
+        {"session.restore", &Api::session_restore},
     });
     for (const Entry& entry : kMethods) {
         if (entry.name == name) return entry.method;

@@ -80,6 +80,9 @@ class Api {
     Task<Result<Reply>> session_embed(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    // session_state.cpp
+    Task<Result<Reply>> session_save(Call& call);
+    Task<Result<Reply>> session_restore(Call& call);
     // generate_method.cpp
     Task<Result<Reply>> session_generate(Call& call);
     Task<Result<Reply>> generate_text(Call& call, OpenSession& open, Generation& generation);
@@ -90,6 +93,8 @@ class Api {
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // The argument `type`, such as "q4_k_m", in capitals or not.
     static Result<quant::Mix> mix_of(const Call& call);
+    // The argument `kv`.
+    static Result<KvFormat> kv_of(const Call& call);
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
     Result<std::shared_ptr<OpenSession>> take_session(const Call& call) const;
 

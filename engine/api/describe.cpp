@@ -72,14 +72,13 @@ void describe_config(const model::Config& config, Json& out) {
     if (!sampling.empty()) out["sampling"] = std::move(sampling);
 }
 
-// Weights, and the KV cache in f16 for a short and for the longest context.
-void describe_memory(const model::Config& config, const model::WeightTable& table, Json& out) {
-    constexpr uint64_t kHalf = 2;
+// Weights, and the KV cache for a short and for the longest context.
+void describe_memory(const model::Config& config, const model::WeightTable& table, KvFormat kv, Json& out) {
     const uint64_t weights = model::weight_bytes(table);
-    Json memory = {{"weights", weights}};
+    Json memory = {{"weights", weights}, {"kv_format", std::string(kv_format_name(kv))}};
     for (const uint64_t wanted : {uint64_t{4096}, uint64_t{config.context_length}}) {
         const uint64_t positions = std::min<uint64_t>(wanted, config.context_length);
-        const uint64_t cache = model::kv_bytes(config, positions, kHalf);
+        const uint64_t cache = model::kv_bytes(config, positions, kv);
         memory["kv_cache_at_" + std::to_string(positions)] = cache;
         memory["total_at_" + std::to_string(positions)] = weights + cache;
     }
@@ -106,7 +105,7 @@ Json array_size(const gguf::Header& header, std::string_view key) {
 
 }  // namespace
 
-Json describe(OpenModel& model) {
+Json describe(OpenModel& model, KvFormat kv) {
     const gguf::Header& header = model.file.metadata();
     Json out = Json::object();
     out["architecture"] = printable(header.string("general.architecture").value_or("unknown"));
@@ -123,7 +122,7 @@ Json describe(OpenModel& model) {
     if (!config) supported = std::unexpected(config.error());
     if (config) {
         const auto table = model.weights();
-        if (table) describe_memory(**config, **table, out);
+        if (table) describe_memory(**config, **table, kv, out);
         if (!table) supported = std::unexpected(table.error());
     }
     out["supported"] = supported.has_value();

@@ -3,10 +3,12 @@
 
 #include "api/args.h"
 #include "api/open_model.h"
+#include "base/kv_format.h"
 
 namespace lapidary::api {
 
 // Never fails: a file that cannot be run is described as far as it can be read, with the reason.
-Json describe(OpenModel& model);
+// `kv`: how keys and values are kept, for what they need in memory.
+Json describe(OpenModel& model, KvFormat kv);
 
 }  // namespace lapidary::api

@@ -47,10 +47,10 @@ Task<Result<Reply>> Api::model_close(Call& call) {
     co_return Reply{};
 }
 
-// {model} → see describe()
+// {model, kv} → see describe()
 Task<Result<Reply>> Api::model_describe(Call& call) {
     const auto model = CO_TRY(model_of(call));
-    co_return Reply{.json = describe(*model)};
+    co_return Reply{.json = describe(*model, CO_TRY(kv_of(call)))};
 }
 
 // {model, backend, without_features} → {bytes, adapter?}, with progress

@@ -16,6 +16,11 @@ constexpr uint32_t kDefaultWindow = 512;  // perplexity
 
 }  // namespace
 
+Result<KvFormat> Api::kv_of(const Call& call) {
+    if (!call.args.has("kv")) return kDefaultKvFormat;
+    return kv_format_from(TRY(call.args.string("kv")));
+}
+
 Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, OpenModel& model, uint32_t context) {
     const auto config = CO_TRY(model.config());
     auto open = std::make_shared<OpenSession>();
@@ -26,10 +31,8 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
     const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
     if (backend == "gpu" && model.gpu_weights != nullptr) {
-        const std::string kv = call.args.has("kv") ? CO_TRY(call.args.string("kv")) : "f16";
-        if (kv != "f16" && kv != "f32") co_return fail(Code::invalid_argument, "'kv' must be f16 or f32");
         auto runner = CO_TRY(co_await infer::GpuRunner::create(
-            model.gpu_weights, {.context = context, .kv_f16 = kv == "f16"}, call.cancel));
+            model.gpu_weights, {.context = context, .kv = CO_TRY(kv_of(call))}, call.cancel));
         open->gpu = runner.get();
         co_return with(std::move(runner));
     }
@@ -37,7 +40,7 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
         co_return fail(Code::invalid_argument, "the model is not loaded for the backend '{}'", printable(backend));
     }
     // The reference keeps every position in f32, in the memory the weights live in too.
-    const uint64_t bytes = model::kv_bytes_unwindowed(*config, context, sizeof(float));
+    const uint64_t bytes = model::kv_bytes_unwindowed(*config, context);
     constexpr uint64_t kMost = sizeof(size_t) == 4 ? 2ull << 30 : 64ull << 30;
     if (bytes > kMost) {
         co_return fail(Code::out_of_memory, "a context of {} tokens takes {}: ask for a shorter one", context,

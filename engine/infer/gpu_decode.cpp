@@ -16,15 +16,15 @@ uint32_t ceil_div(uint64_t a, uint64_t b) {
 // How many query heads that share a key head one workgroup takes: two where it has room. Four read less, but there are
 // fewer workgroups then, each with more to do.
 uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) {
-    constexpr uint32_t kOthers = 10 * 1024;  // scores, sums and the token's own key
+    constexpr uint32_t kOthers = 12 * 1024;  // scores, sums, scales and the token's own key and value
     const uint32_t sharing = shape.heads / shape.kv_heads;
     const bool two = sharing % 2 == 0 && 2 * shape.head_dim * 4 + kOthers <= info.max_workgroup_bytes;
     return two ? 2 : 1;
 }
 
 // Threads that share a column of the values; the kernel has 256 and a tile of 64 keys.
-uint32_t column_sharers(uint32_t head_dim, bool half) {
-    const uint32_t columns = head_dim / (half ? 8 : 4);
+uint32_t column_sharers(uint32_t head_dim, KvFormat kv) {
+    const auto columns = uint32_t(kv_row(kv, head_dim).bytes / 16);
     uint32_t sharers = 64;
     while (sharers > 1 && sharers * columns > 256) sharers /= 2;
     return sharers;
@@ -182,10 +182,9 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               {"kOwns", owns ? 1.0 : 0.0},
                               {"kRing", double(cache.ring)},
                               {"kWindow", double(window)},
-                              {"kHalf", options_.kv_f16 ? 1.0 : 0.0},
                               {"kEps", double(config.norm_epsilon)},
                               {"kGroup", double(together)},
-                              {"kSharers", double(column_sharers(shape.head_dim, options_.kv_f16))},
+                              {"kSharers", double(column_sharers(shape.head_dim, options_.kv))},
                               {"kMaxSplits", double(splits)}},
                              {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
                               cache.k, cache.v, a_.parts, a_.stats},

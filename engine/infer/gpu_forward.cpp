@@ -44,7 +44,7 @@ std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
 }  // namespace
 
 GpuForward::GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options)
-    : model_(std::move(model)), options_(options), resources_(model_->device()) {}
+    : model_(std::move(model)), options_(options), resources_(model_->device(), options.kv) {}
 
 Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                              Cancel cancel) {
@@ -54,9 +54,11 @@ Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<Gpu
                        model->config().width);
     }
     for (const model::LayerConfig& layer : model->config().layers) {
-        if (layer.head_dim > 512 || layer.head_dim % 8 != 0) {
-            co_return fail(Code::unsupported, "the GPU backend wants heads of up to 512 elements by 8, not {}",
-                           layer.head_dim);
+        const uint64_t grain = kv_granularity(options.kv);
+        if (layer.head_dim > 512 || layer.head_dim % grain != 0) {
+            co_return fail(Code::unsupported,
+                           "the GPU backend wants heads of up to 512 elements by {} to keep them as {}, not {}", grain,
+                           kv_format_name(options.kv), layer.head_dim);
         }
     }
     std::unique_ptr<GpuForward> forward(new GpuForward(std::move(model), options));
@@ -139,7 +141,6 @@ Status GpuForward::allocate() {
 
 Status GpuForward::allocate_caches() {
     const model::Config& config = model_->config();
-    const uint64_t element = options_.kv_f16 ? 2 : 4;
     for (uint32_t i = 0; i < config.layers.size(); ++i) {
         const model::LayerConfig& layer = config.layers[i];
         LayerCache cache;
@@ -147,12 +148,15 @@ Status GpuForward::allocate_caches() {
             // A sliding layer keeps its window and one block: the block's writes must not reach what it still reads.
             cache.ring =
                 layer.sliding ? std::min(options_.context, config.sliding_window + kMaxBlock) : options_.context;
-            const uint64_t bytes = uint64_t(cache.ring) * layer.kv_width() * element;
+            const KvRow row = kv_row(options_.kv, layer.head_dim);
+            const uint64_t bytes = uint64_t(cache.ring) * layer.kv_heads * (row.bytes + row.scale_bytes);
             if (bytes > resources_.device().info().max_binding_bytes) {
                 return fail(
                     Code::out_of_memory,
-                    "a context of {} tokens needs {} in one piece; this GPU binds {} at most: ask for a shorter one",
-                    options_.context, format_bytes(bytes), format_bytes(resources_.device().info().max_binding_bytes));
+                    "a context of {} tokens needs {} in one piece for keys as {}; this GPU binds {} at most: ask for a "
+                    "shorter one or a smaller format",
+                    options_.context, format_bytes(bytes), kv_format_name(options_.kv),
+                    format_bytes(resources_.device().info().max_binding_bytes));
             }
             cache.k = TRY(resources_.buffer(bytes, "K cache"));
             cache.v = TRY(resources_.buffer(bytes, "V cache"));
@@ -163,6 +167,28 @@ Status GpuForward::allocate_caches() {
                                                     "head norms")));
     }
     return {};
+}
+
+std::vector<CacheRegion> GpuForward::cache_regions() const {
+    const model::Config& config = model_->config();
+    std::vector<CacheRegion> out;
+    for (uint32_t i = 0; i < config.layers.size(); ++i) {
+        if (!config.owns_kv(i)) continue;
+        const model::LayerConfig& layer = config.layers[i];
+        const KvRow row = kv_row(options_.kv, layer.head_dim);
+        const uint64_t rows = uint64_t(caches_[i].ring) * layer.kv_heads;
+        for (const gpu::Binding& cache : {caches_[i].k, caches_[i].v}) {
+            CacheRegion region{.buffer = cache.buffer,
+                               .stride = layer.kv_heads * row.bytes,
+                               .ring = caches_[i].ring,
+                               .most = layer.sliding ? config.sliding_window + kMaxBlock : 0};
+            out.push_back(region);
+            region.offset = rows * row.bytes;
+            region.stride = layer.kv_heads * row.scale_bytes;
+            if (region.stride > 0) out.push_back(region);
+        }
+    }
+    return out;
 }
 
 uint32_t GpuForward::max_splits(uint32_t layer) const {
@@ -272,7 +298,6 @@ Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer
         offset += matrix.rows;
     }
     const LayerCache& cache = caches_[shape.kv_layer];
-    const double half = options_.kv_f16 ? 1 : 0;
     const bool has_v = model_->table().layers[layer].attn_v.present();
     const gpu::Binding spare_k{a_.spare.buffer, 0, 256};
     const gpu::Binding spare_v{a_.spare.buffer, 256, 256};
@@ -284,7 +309,6 @@ Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer
                                     {"kKOffset", double(shape.q_width())},
                                     {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
                                     {"kRing", double(cache.ring)},
-                                    {"kHalf", half},
                                     {"kEps", double(config.norm_epsilon)}},
                                    {a_.step, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_, a_.qkv,
                                     owns ? cache.k : spare_k, owns ? cache.v : spare_v},
@@ -302,8 +326,7 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
                                  {"kDim", double(shape.head_dim)},
                                  {"kStride", double(qkv_stride(layer))},
                                  {"kRing", double(cache.ring)},
-                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
-                                 {"kHalf", options_.kv_f16 ? 1.0 : 0.0}},
+                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0}},
                                 {a_.step, a_.qkv, cache.k, cache.v, a_.attended}, {shape.heads, block, 1}));
     co_return co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o},
                                block);

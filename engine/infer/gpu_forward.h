@@ -10,13 +10,14 @@
 
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
+#include "infer/gpu_state.h"
 #include "sample/sampler.h"
 
 namespace lapidary::infer {
 
 struct GpuOptions {
     uint32_t context = 4096;
-    bool kv_f16 = true;
+    KvFormat kv = kDefaultKvFormat;
 };
 
 class GpuForward {
@@ -39,6 +40,11 @@ class GpuForward {
     [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
     [[nodiscard]] gpu::Binding logits() const { return a_.logits; }
     [[nodiscard]] gpu::Binding history() const { return a_.history; }
+
+    // Of the last block, after the final norm. [tokens, width]
+    [[nodiscard]] gpu::Binding hidden() const { return a_.xn; }
+    // Where keys and values are.
+    [[nodiscard]] std::vector<CacheRegion> cache_regions() const;
 
     // What the next run works on.
     void write_tokens(std::span<const int32_t> tokens);

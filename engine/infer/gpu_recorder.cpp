@@ -27,7 +27,8 @@ kernels::Variant GpuResources::variant() const {
     const gpu::Info& info = device_.info();
     const bool subgroups = info.subgroups && info.subgroup_min >= 32;
     return {.reduction = subgroups ? kernels::Reduction::subgroup : kernels::Reduction::shared,
-            .activations = info.packed_dot ? kernels::Activations::planes : kernels::Activations::floats};
+            .activations = info.packed_dot ? kernels::Activations::planes : kernels::Activations::floats,
+            .kv = kv_};
 }
 
 Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kernels::Format format,

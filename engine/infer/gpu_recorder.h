@@ -13,7 +13,8 @@ namespace lapidary::infer {
 // Buffers and pipelines that live as long as their owner.
 class GpuResources {
   public:
-    explicit GpuResources(gpu::Device& device) : device_(device) {}
+    // With `kv`, the form in which the kernels keep keys and values.
+    GpuResources(gpu::Device& device, KvFormat kv) : device_(device), kv_(kv) {}
     ~GpuResources();
     GpuResources(const GpuResources&) = delete;
     GpuResources& operator=(const GpuResources&) = delete;
@@ -32,6 +33,7 @@ class GpuResources {
 
   private:
     gpu::Device& device_;
+    KvFormat kv_;
     std::vector<gpu::Id> ids_;
     std::map<std::string, gpu::Id> pipelines_;
     uint64_t bytes_ = 0;

@@ -22,6 +22,19 @@ void GpuRunner::truncate(uint32_t length) {
     if (position_ == 0) furthest_ = 0;
 }
 
+Status GpuRunner::check(std::span<const int32_t> tokens) const {
+    if (tokens.size() > context() - position_) {
+        return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
+                    context(), position_);
+    }
+    for (const int32_t token : tokens) {
+        if (token < 0 || uint32_t(token) >= vocabulary()) {
+            return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token, vocabulary());
+        }
+    }
+    return {};
+}
+
 Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
                                                       uint32_t logit_rows, bool keep) {
     gpu::Device& device = forward_->device();
@@ -45,16 +58,7 @@ Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> t
 Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
     using Depth = GpuForward::Depth;
     const uint32_t start = position_;
-    if (tokens.size() > context() - position_) {
-        co_return fail(Code::limit, "{} tokens do not fit: the context holds {} and {} are in use", tokens.size(),
-                       context(), position_);
-    }
-    for (const int32_t token : tokens) {
-        if (token < 0 || uint32_t(token) >= vocabulary()) {
-            co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
-                           vocabulary());
-        }
-    }
+    CO_TRY(check(tokens));
     // Where the last layers only read what earlier ones have stored, a prompt's tokens need not go through them: only
     // the last one does, by itself.
     const bool wants_last = wanted == LogitsWanted::last || wanted == LogitsWanted::kept;
@@ -84,6 +88,69 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
         co_return std::unexpected(std::move(status).error());
     }
     co_return logits;
+}
+
+Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> tokens, Breathe breathe) {
+    CO_TRY(check(tokens));
+    const uint32_t start = position_;
+    const size_t width = forward_->config().width;
+    std::vector<double> sum(width);
+    const auto add_block = [&](std::span<const int32_t> block) -> Task<Status> {
+        CO_TRY(co_await run_block(block, GpuForward::Depth::all, 0, false));
+        const gpu::Binding hidden = forward_->hidden();
+        const auto bytes =
+            CO_TRY(co_await forward_->device().read(hidden.buffer, 0, block.size() * width * sizeof(float), {}));
+        for (size_t i = 0; i < block.size() * width; ++i) {
+            float value = 0;
+            std::memcpy(&value, bytes.data() + i * sizeof(float), sizeof(float));
+            sum[i % width] += double(value);
+        }
+        co_return breathe ? co_await breathe() : Status{};
+    };
+    Status status;
+    for (size_t done = 0; done < tokens.size() && status; done += GpuForward::kMaxBlock) {
+        status =
+            co_await add_block(tokens.subspan(done, std::min<size_t>(GpuForward::kMaxBlock, tokens.size() - done)));
+    }
+    if (!status) {
+        truncate(start);
+        co_return std::unexpected(std::move(status).error());
+    }
+    std::vector<float> mean(width);
+    for (size_t i = 0; i < width; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
+    co_return mean;
+}
+
+std::string GpuRunner::state_layout() const {
+    return "GPU, " + std::string(kv_format_name(forward_->options().kv));
+}
+
+uint64_t GpuRunner::state_bytes(uint32_t positions) const {
+    return sizeof(uint32_t) + region_bytes(forward_->cache_regions(), positions);
+}
+
+Task<Status> GpuRunner::save_state(PutState put) {
+    // How much of the past the rings still have depends on how far they were written.
+    Bytes furthest(sizeof(furthest_));
+    std::memcpy(furthest.data(), &furthest_, furthest.size());
+    CO_TRY(co_await put(std::move(furthest)));
+    const std::vector<CacheRegion> regions = forward_->cache_regions();
+    co_return co_await save_regions(forward_->device(), regions, position_, std::move(put));
+}
+
+Task<Status> GpuRunner::load_state(std::span<const int32_t> tokens, GetState get) {
+    truncate(0);
+    const auto positions = uint32_t(tokens.size());
+    uint32_t furthest = 0;
+    const Bytes bytes = CO_TRY(co_await get(sizeof(furthest)));
+    std::memcpy(&furthest, bytes.data(), sizeof(furthest));
+    if (furthest < positions) co_return fail(Code::bad_file, "the saved session is damaged: it was never that long");
+    const std::vector<CacheRegion> regions = forward_->cache_regions();
+    CO_TRY(co_await load_regions(forward_->device(), regions, positions, std::move(get)));
+    forward_->write_history(0, tokens);
+    position_ = positions;
+    furthest_ = furthest;
+    co_return Status{};
 }
 
 bool GpuRunner::can_stream(const sample::Params& params) const {

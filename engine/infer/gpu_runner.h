@@ -24,6 +24,12 @@ class GpuRunner final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
+    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
+
+    [[nodiscard]] std::string state_layout() const override;
+    [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
+    Task<Status> save_state(PutState put) override;
+    Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
 
     [[nodiscard]] bool can_stream(const sample::Params& params) const override;
     Task<Status> begin_stream(const sample::Params& params, uint32_t most) override;
@@ -49,6 +55,7 @@ class GpuRunner final : public Runner {
   private:
     explicit GpuRunner(std::unique_ptr<GpuForward> forward) : forward_(std::move(forward)) {}
 
+    [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
     // One block of tokens from where we are; its logits if wanted, unless they are kept on the GPU.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
                                                uint32_t logit_rows, bool keep);

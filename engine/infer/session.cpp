@@ -13,6 +13,13 @@ void Session::reset() {
     tokens_.clear();
 }
 
+Task<Status> Session::restore(std::vector<int32_t> tokens, GetState get) {
+    reset();
+    CO_TRY(co_await runner_->load_state(tokens, std::move(get)));
+    tokens_ = std::move(tokens);
+    co_return Status{};
+}
+
 uint32_t Session::common_prefix(std::span<const int32_t> prompt) const {
     const auto [mine, other] = std::ranges::mismatch(tokens_, prompt);
     return uint32_t(std::min(size_t(mine - tokens_.begin()), prompt.size() - 1));

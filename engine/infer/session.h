@@ -74,6 +74,9 @@ class Session {
 
     void reset();
 
+    // Holds `tokens` from now on, with what the runner remembers of them. On an error it holds nothing.
+    Task<Status> restore(std::vector<int32_t> tokens, GetState get);
+
   private:
     // The part of `prompt` the runner need not see again. The last token is always run, because its logits are wanted.
     [[nodiscard]] uint32_t common_prefix(std::span<const int32_t> prompt) const;

@@ -5,7 +5,7 @@
 // and the threads of a column add up at the end. What counts is how many loads are on their way together: they come in
 // batches. Each part leaves what it found (Σ p · v, the largest score, Σ p) for matvec.wgsl or attention_merge.wgsl.
 // qkv: q, then k at kKOffset and v at kVOffset (the same as k's where values are the raw keys). norms: [2, kDim], q's, k's.
-// caches: [kRing, kv_heads, kDim]; position p is at p mod kRing. kHalf 1: two f16 a word. kDim: a multiple of 8.
+// caches: as kv/rows.wgsl has them. kDim: a multiple of 8, up to 512.
 // parts: [heads, kMaxSplits, kDim]. stats: [heads, kMaxSplits] of (largest, sum).
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
 // kOwns 0: the layer uses another one's K and V. grid: (heads / kGroup, kMaxSplits).
@@ -17,7 +17,6 @@ override kVOffset: u32 = 0u;
 override kOwns: u32 = 0u;
 override kRing: u32;
 override kWindow: u32 = 0u;
-override kHalf: u32 = 0u;
 override kEps: f32 = 1e-6;
 override kGroup: u32 = 1u;  // 1, 2 or 4
 // kSharers: a power of two, up to kTile, such that kSharers · kDim / (elements in a vec4 of the cache) ≤ kThreads.
@@ -36,12 +35,12 @@ const kTile = 64u;
 override kQueryVecs: u32 = kGroup * kDim / 4u;
 override kKeyVecs: u32 = kDim / 4u;
 var<workgroup> query: array<vec4f, kQueryVecs>;
-var<workgroup> own: array<f32, 2u * kDim>;     // the token's key and value
 var<workgroup> scores: array<vec4f, kTile>;  // of the heads
 var<workgroup> scales: array<f32, 4>;
+override kScaleVecsOrOne: u32 = max(kScaleVecs, 1u);  // to divide by
+override kTileScales: u32 = kTile * kScaleVecsOrOne;
+var<workgroup> value_scales: array<vec4u, kTileScales>;  // of the tile's keys
 
-override kPerKey: u32 = select(4u, 8u, kHalf == 1u);    // elements in a vec4u of the cache
-override kRowVecs: u32 = kDim / kPerKey;
 override kSharers: u32 = 16u;  // threads of a column, neighbours: each takes every so manyth key
 override kKeysEach: u32 = kTile / kSharers;
 const kBatch = 8u;
@@ -82,16 +81,6 @@ fn prepare_queries(first_head: u32, t: u32) {
     workgroupBarrier();
 }
 
-// vec4 i of the row that begins at `row` of the token's own, as the cache holds it.
-fn packed(row: u32, i: u32) -> vec4u {
-    let at = row + i * kPerKey;
-    if (kHalf == 0u) {
-        return bitcast<vec4u>(vec4f(own[at], own[at + 1u], own[at + 2u], own[at + 3u]));
-    }
-    return vec4u(pack_halves(vec2f(own[at], own[at + 1u])), pack_halves(vec2f(own[at + 2u], own[at + 3u])),
-                 pack_halves(vec2f(own[at + 4u], own[at + 5u])), pack_halves(vec2f(own[at + 6u], own[at + 7u])));
-}
-
 // The token's own key and value into the cache, each by half of the threads. Workgroups that share a key head write the
 // same.
 fn store_own(kv: u32, t: u32) {
@@ -110,12 +99,22 @@ fn store_own(kv: u32, t: u32) {
         for (var i = lane; i < kDim; i += lanes) { own[kDim + i] = qkv[base + i] * scales[1]; }
     }
     workgroupBarrier();
-    let row = ((step.position % kRing) * kKvHeads + kv) * kRowVecs;
+    find_peaks(t / lanes, lane, lanes);
+    let row = cache_row(step.position, kv);
     for (var i = lane; i < kRowVecs; i += lanes) {
+        let packed = own_vec(t / lanes, i);
         if (is_key) {
-            k_cache[row + i] = packed(0u, i);
+            k_cache[row * kRowVecs + i] = packed;
         } else {
-            v_cache[row + i] = packed(kDim, i);
+            v_cache[row * kRowVecs + i] = packed;
+        }
+    }
+    for (var i = lane; i < kScaleVecs; i += lanes) {
+        let packed = own_scales(t / lanes * kSpans, i);
+        if (is_key) {
+            k_cache[scales_at(row) + i] = packed;
+        } else {
+            v_cache[scales_at(row) + i] = packed;
         }
     }
     storageBarrier();
@@ -132,90 +131,136 @@ fn dot_heads(at: u32, k: vec4f) -> vec4f {
     return out;
 }
 
-fn key_scores(i: u32, k: vec4u) -> vec4f {
+fn key_scores(i: u32, k: vec4u, scales: vec4u) -> vec4f {
     if (i >= kRowVecs) { return vec4f(); }
-    if (kHalf == 0u) { return dot_heads(i, bitcast<vec4f>(k)); }
-    return dot_heads(2u * i, vec4f(unpack2x16float(k.x), unpack2x16float(k.y))) +
-           dot_heads(2u * i + 1u, vec4f(unpack2x16float(k.z), unpack2x16float(k.w)));
+    let run = kv_run(k);
+    let at = i * kPerWord;
+    var out = dot_heads(at, run.v0);
+    if (kPerWord > 1u) { out += dot_heads(at + 1u, run.v1); }
+    if (kPerWord > 2u) { out += dot_heads(at + 2u, run.v2) + dot_heads(at + 3u, run.v3); }
+    return out * kv_scale(scales, i);
+}
+
+// vec4 i + 4 · n of a key; nothing where no thread's i leads to one.
+fn key_vec(row: u32, i: u32, n: u32) -> vec4u {
+    if (4u * n >= kRowVecs) { return vec4u(); }
+    return k_cache[row * kRowVecs + min(i + 4u * n, kRowVecs - 1u)];
+}
+
+// The scales of the key's vec4s from i on, which are at most 32: two vec4s of them.
+fn key_scale_vec(row: u32, i: u32, n: u32) -> vec4u {
+    if (n >= kScaleVecs) { return vec4u(); }
+    return k_cache[scales_at(row) + min(i / kVecsAScale + n, kScaleVecsOrOne - 1u)];
 }
 
 // q · k of all heads over every fourth vec4 of the key.
 fn quarter_scores(row: u32, quarter: u32) -> vec4f {
     var sum = vec4f();
     for (var i = quarter; i < kRowVecs; i += 4u * kBatch) {
-        let most = kRowVecs - 1u;
-        let k0 = k_cache[row + i];
-        let k1 = k_cache[row + min(i + 4u, most)];
-        let k2 = k_cache[row + min(i + 8u, most)];
-        let k3 = k_cache[row + min(i + 12u, most)];
-        let k4 = k_cache[row + min(i + 16u, most)];
-        let k5 = k_cache[row + min(i + 20u, most)];
-        let k6 = k_cache[row + min(i + 24u, most)];
-        let k7 = k_cache[row + min(i + 28u, most)];
-        sum += key_scores(i, k0) + key_scores(i + 4u, k1) + key_scores(i + 8u, k2) + key_scores(i + 12u, k3) +
-               key_scores(i + 16u, k4) + key_scores(i + 20u, k5) + key_scores(i + 24u, k6) + key_scores(i + 28u, k7);
+        let k0 = key_vec(row, i, 0u);
+        let k1 = key_vec(row, i, 1u);
+        let k2 = key_vec(row, i, 2u);
+        let k3 = key_vec(row, i, 3u);
+        let k4 = key_vec(row, i, 4u);
+        let k5 = key_vec(row, i, 5u);
+        let k6 = key_vec(row, i, 6u);
+        let k7 = key_vec(row, i, 7u);
+        let s0 = key_scale_vec(row, i, 0u);
+        let s1 = select(s0, key_scale_vec(row, i, 1u), kScaleVecs > 1u);
+        sum += key_scores(i, k0, s0) + key_scores(i + 4u, k1, s0) + key_scores(i + 8u, k2, s0) +
+               key_scores(i + 12u, k3, s0) + key_scores(i + 16u, k4, s1) + key_scores(i + 20u, k5, s1) +
+               key_scores(i + 24u, k6, s1) + key_scores(i + 28u, k7, s1);
     }
     return sum;
 }
 
-// Σ p · v of the heads, over one column: its first four elements and, with halves, the other four.
-struct Column { a0: vec4f, a1: vec4f, a2: vec4f, a3: vec4f, b0: vec4f, b1: vec4f, b2: vec4f, b3: vec4f }
+// Σ p · v of the heads over one column: its first four elements, and as many more as a vec4 of the cache has.
+struct Column {
+    a0: vec4f, a1: vec4f, a2: vec4f, a3: vec4f, b0: vec4f, b1: vec4f, b2: vec4f, b3: vec4f,
+    c0: vec4f, c1: vec4f, c2: vec4f, c3: vec4f, d0: vec4f, d1: vec4f, d2: vec4f, d3: vec4f,
+}
 
 fn faded(c: Column, f: vec4f) -> Column {
-    return Column(c.a0 * f.x, c.a1 * f.y, c.a2 * f.z, c.a3 * f.w, c.b0 * f.x, c.b1 * f.y, c.b2 * f.z, c.b3 * f.w);
+    return Column(c.a0 * f.x, c.a1 * f.y, c.a2 * f.z, c.a3 * f.w, c.b0 * f.x, c.b1 * f.y, c.b2 * f.z, c.b3 * f.w,
+                  c.c0 * f.x, c.c1 * f.y, c.c2 * f.z, c.c3 * f.w, c.d0 * f.x, c.d1 * f.y, c.d2 * f.z, c.d3 * f.w);
 }
 
 fn with_value(c: Column, p: vec4f, v: vec4u) -> Column {
-    if (kHalf == 0u) {
-        let a = bitcast<vec4f>(v);
-        return Column(c.a0 + p.x * a, c.a1 + p.y * a, c.a2 + p.z * a, c.a3 + p.w * a, c.b0, c.b1, c.b2, c.b3);
+    let r = kv_run(v);
+    var out = c;
+    out.a0 += p.x * r.v0;
+    out.a1 += p.y * r.v0;
+    out.a2 += p.z * r.v0;
+    out.a3 += p.w * r.v0;
+    if (kPerWord > 1u) {
+        out.b0 += p.x * r.v1;
+        out.b1 += p.y * r.v1;
+        out.b2 += p.z * r.v1;
+        out.b3 += p.w * r.v1;
     }
-    let a = vec4f(unpack2x16float(v.x), unpack2x16float(v.y));
-    let b = vec4f(unpack2x16float(v.z), unpack2x16float(v.w));
-    return Column(c.a0 + p.x * a, c.a1 + p.y * a, c.a2 + p.z * a, c.a3 + p.w * a,
-                  c.b0 + p.x * b, c.b1 + p.y * b, c.b2 + p.z * b, c.b3 + p.w * b);
+    if (kPerWord > 2u) {
+        out.c0 += p.x * r.v2;
+        out.c1 += p.y * r.v2;
+        out.c2 += p.z * r.v2;
+        out.c3 += p.w * r.v2;
+        out.d0 += p.x * r.v3;
+        out.d1 += p.y * r.v3;
+        out.d2 += p.z * r.v3;
+        out.d3 += p.w * r.v3;
+    }
+    return out;
 }
 
 struct Batch { v0: vec4u, v1: vec4u, v2: vec4u, v3: vec4u, v4: vec4u, v5: vec4u, v6: vec4u, v7: vec4u }
 
 // Values of the tile's keys first, first + kSharers, …; beyond the last key that one again, with a score of nothing.
 fn batch(kv: u32, column: u32, tile: u32, first: u32, last: u32) -> Batch {
-    return Batch(value(kv, column, tile, first, last), value(kv, column, tile, first + kSharers, last),
-                 value(kv, column, tile, first + 2u * kSharers, last), value(kv, column, tile, first + 3u * kSharers, last),
-                 value(kv, column, tile, first + 4u * kSharers, last), value(kv, column, tile, first + 5u * kSharers, last),
-                 value(kv, column, tile, first + 6u * kSharers, last), value(kv, column, tile, first + 7u * kSharers, last));
+    return Batch(value(kv, column, tile, first, 0u, last), value(kv, column, tile, first, 1u, last),
+                 value(kv, column, tile, first, 2u, last), value(kv, column, tile, first, 3u, last),
+                 value(kv, column, tile, first, 4u, last), value(kv, column, tile, first, 5u, last),
+                 value(kv, column, tile, first, 6u, last), value(kv, column, tile, first, 7u, last));
 }
 
-fn value(kv: u32, column: u32, tile: u32, j: u32, last: u32) -> vec4u {
-    let key = min(tile + min(j, kTile - 1u), last - 1u);
-    return v_cache[((key % kRing) * kKvHeads + kv) * kRowVecs + column];
+fn value(kv: u32, column: u32, tile: u32, first: u32, n: u32, last: u32) -> vec4u {
+    if (n >= kKeysEach) { return vec4u(); }
+    let key = min(tile + min(first + n * kSharers, kTile - 1u), last - 1u);
+    return v_cache[cache_row(key, kv) * kRowVecs + column];
 }
 
-fn score_of(j: u32) -> vec4f {
-    return select(vec4f(), scores[min(j, kTile - 1u)], j < kTile);
+// What the value of the tile's key counts for each head, its scale included.
+fn score_of(first: u32, n: u32, column: u32) -> vec4f {
+    let j = first + n * kSharers;
+    if (n >= kKeysEach || j >= kTile) { return vec4f(); }
+    if (!kHasScales) { return scores[j]; }
+    return scores[j] * kv_scale(value_scales[j * kScaleVecs + column / kVecsAScale], column);
 }
 
-fn with_batch(c: Column, first: u32, b: Batch) -> Column {
-    var out = with_value(c, score_of(first), b.v0);
-    out = with_value(out, score_of(first + kSharers), b.v1);
-    out = with_value(out, score_of(first + 2u * kSharers), b.v2);
-    out = with_value(out, score_of(first + 3u * kSharers), b.v3);
-    out = with_value(out, score_of(first + 4u * kSharers), b.v4);
-    out = with_value(out, score_of(first + 5u * kSharers), b.v5);
-    out = with_value(out, score_of(first + 6u * kSharers), b.v6);
-    return with_value(out, score_of(first + 7u * kSharers), b.v7);
+fn with_batch(c: Column, column: u32, first: u32, b: Batch) -> Column {
+    var out = with_value(c, score_of(first, 0u, column), b.v0);
+    out = with_value(out, score_of(first, 1u, column), b.v1);
+    out = with_value(out, score_of(first, 2u, column), b.v2);
+    out = with_value(out, score_of(first, 3u, column), b.v3);
+    out = with_value(out, score_of(first, 4u, column), b.v4);
+    out = with_value(out, score_of(first, 5u, column), b.v5);
+    out = with_value(out, score_of(first, 6u, column), b.v6);
+    return with_value(out, score_of(first, 7u, column), b.v7);
 }
 
 // The column's threads added up: one head's outputs.
-fn store_head(head: u32, split: u32, t: u32, a: vec4f, b: vec4f) {
+fn store_head(head: u32, split: u32, t: u32, a: vec4f, b: vec4f, c: vec4f, d: vec4f) {
     let column = t / kSharers;
-    let at = ((head * kMaxSplits + split) * kRowVecs + column) * (kPerKey / 4u);
+    let at = ((head * kMaxSplits + split) * kRowVecs + column) * kPerWord;
     let writes = t % kSharers == 0u && column < kRowVecs;
     let first = sum_lanes(a, t, kSharers);
     if (writes) { parts[at] = first; }
-    if (kHalf == 0u) { return; }
+    if (kPerWord < 2u) { return; }
     let second = sum_lanes(b, t, kSharers);
     if (writes) { parts[at + 1u] = second; }
+    if (kPerWord < 4u) { return; }
+    let third = sum_lanes(c, t, kSharers);
+    if (writes) { parts[at + 2u] = third; }
+    let fourth = sum_lanes(d, t, kSharers);
+    if (writes) { parts[at + 3u] = fourth; }
 }
 
 @compute @workgroup_size(kThreads)
@@ -243,9 +288,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var sum = vec4f();  // of this thread's keys
     for (var tile = first; tile < last; tile += kTile) {
         let key = tile + t / 4u;
-        var score = quarter_scores(((min(key, last - 1u) % kRing) * kKvHeads + kv) * kRowVecs, t % 4u);
+        var score = quarter_scores(cache_row(min(key, last - 1u), kv), t % 4u);
         // The first values can be on their way while the scores are settled.
         let early = batch(kv, column, tile, sharer, last);
+        for (var i = t; i < kTile * kScaleVecs; i += kThreads) {
+            let row = cache_row(min(tile + i / kScaleVecsOrOne, last - 1u), kv);
+            value_scales[i] = v_cache[scales_at(row) + i % kScaleVecsOrOne];
+        }
         score = select(vec4f(-3.0e38), sum_lanes(score, t, 4u), scorer && key < last);
         let next = max(largest, max_workgroup(score, t, kThreads));
         let fade = exp(largest - next);
@@ -255,18 +304,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         sum = sum * fade + p;
         found = faded(found, fade);
         workgroupBarrier();
-        found = with_batch(found, sharer, early);
+        found = with_batch(found, column, sharer, early);
         for (var j = kBatch; j < kKeysEach; j += kBatch) {
             let more = sharer + j * kSharers;
-            found = with_batch(found, more, batch(kv, column, tile, more, last));
+            found = with_batch(found, column, more, batch(kv, column, tile, more, last));
         }
         workgroupBarrier();
     }
-    store_head(first_head, group.y, t, found.a0, found.b0);
-    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, found.a1, found.b1); }
+    store_head(first_head, group.y, t, found.a0, found.b0, found.c0, found.d0);
+    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, found.a1, found.b1, found.c1, found.d1); }
     if (kGroup > 2u) {
-        store_head(first_head + 2u, group.y, t, found.a2, found.b2);
-        store_head(first_head + 3u, group.y, t, found.a3, found.b3);
+        store_head(first_head + 2u, group.y, t, found.a2, found.b2, found.c2, found.d2);
+        store_head(first_head + 3u, group.y, t, found.a3, found.b3, found.c3, found.d3);
     }
     let total = sum_lanes(sum, t, kThreads);
     if (t != 0u) { return; }

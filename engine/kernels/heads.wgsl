@@ -2,7 +2,7 @@
 //   q = rope(rms(q; q_norm)) in place;  k = rope(rms(k; k_norm)) → cache;  v = rms(v) → cache
 // qkv: [tokens, kStride] with q at 0, k at kKOffset, v at kVOffset (the same as k's where values are the raw keys).
 // norms: [2, head_dim], q's then k's. rates: [head_dim / 2], turns a position in three parts.
-// cache: [kRing, kv_heads, head_dim], K then V; position p is at p mod kRing. kHalf 1: two f16 a word.
+// caches: as kv/rows.wgsl has them.
 // grid: (heads + 2 · kv_heads, tokens); kKvHeads 0 when the layer uses another one's K and V.
 override kHeads: u32;
 override kKvHeads: u32;
@@ -11,7 +11,6 @@ override kStride: u32;
 override kKOffset: u32 = 0u;
 override kVOffset: u32 = 0u;
 override kRing: u32 = 1u;
-override kHalf: u32 = 0u;
 override kEps: f32 = 1e-6;
 const kThreads = 64u;
 
@@ -19,8 +18,8 @@ const kThreads = 64u;
 @group(0) @binding(1) var<storage, read> norms: array<f32>;
 @group(0) @binding(2) var<storage, read> rates: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> qkv: array<f32>;
-@group(0) @binding(4) var<storage, read_write> k_cache: array<u32>;
-@group(0) @binding(5) var<storage, read_write> v_cache: array<u32>;
+@group(0) @binding(4) var<storage, read_write> k_cache: array<vec4u>;
+@group(0) @binding(5) var<storage, read_write> v_cache: array<vec4u>;
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
@@ -47,45 +46,42 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
 
     let position = step.position + token;
     let pairs = kDim / 2u;
-    let slot = ((position % kRing) * kKvHeads + head) * kDim;
     if (is_q || is_k) {
         let norm = select(kDim, 0u, is_q);
-        // Two neighbouring pairs a thread, so that a packed cache word has one writer.
-        for (var i = 2u * t; i < pairs; i += 2u * kThreads) {
-            var first = vec2f();
-            var second = vec2f();
-            for (var j = 0u; j < 2u; j++) {
-                let at = i + j;
-                let turn = cos_sin(turns_at(position, rates[at]));
-                let a = qkv[base + at] * scale * norms[norm + at];
-                let b = qkv[base + at + pairs] * scale * norms[norm + at + pairs];
-                first[j] = a * turn.x - b * turn.y;
-                second[j] = a * turn.y + b * turn.x;
-            }
+        for (var i = t; i < pairs; i += kThreads) {
+            let turn = cos_sin(turns_at(position, rates[i]));
+            let a = qkv[base + i] * scale * norms[norm + i];
+            let b = qkv[base + i + pairs] * scale * norms[norm + i + pairs];
+            let first = a * turn.x - b * turn.y;
+            let second = a * turn.y + b * turn.x;
             if (is_q) {
-                qkv[base + i] = first.x;
-                qkv[base + i + 1u] = first.y;
-                qkv[base + i + pairs] = second.x;
-                qkv[base + i + pairs + 1u] = second.y;
-            } else if (kHalf == 1u) {
-                k_cache[(slot + i) / 2u] = pack_halves(first);
-                k_cache[(slot + i + pairs) / 2u] = pack_halves(second);
+                qkv[base + i] = first;
+                qkv[base + i + pairs] = second;
             } else {
-                k_cache[slot + i] = bitcast<u32>(first.x);
-                k_cache[slot + i + 1u] = bitcast<u32>(first.y);
-                k_cache[slot + i + pairs] = bitcast<u32>(second.x);
-                k_cache[slot + i + pairs + 1u] = bitcast<u32>(second.y);
+                own[i] = first;
+                own[i + pairs] = second;
             }
         }
-        return;
+    } else {
+        for (var i = t; i < kDim; i += kThreads) { own[i] = qkv[base + i] * scale; }
     }
-    for (var i = 2u * t; i < kDim; i += 2u * kThreads) {
-        let v = vec2f(qkv[base + i], qkv[base + i + 1u]) * scale;
-        if (kHalf == 1u) {
-            v_cache[(slot + i) / 2u] = pack_halves(v);
+    if (is_q) { return; }
+    workgroupBarrier();
+    find_peaks(0u, t, kThreads);
+    let row = cache_row(position, head);
+    for (var i = t; i < kRowVecs + kScaleVecs; i += kThreads) {
+        let is_scale = i >= kRowVecs;
+        let at = select(row * kRowVecs + i, scales_at(row) + i - kRowVecs, is_scale);
+        var out: vec4u;
+        if (is_scale) {
+            out = own_scales(0u, i - kRowVecs);
         } else {
-            v_cache[slot + i] = bitcast<u32>(v.x);
-            v_cache[slot + i + 1u] = bitcast<u32>(v.y);
+            out = own_vec(0u, i);
+        }
+        if (is_k) {
+            k_cache[at] = out;
+        } else {
+            v_cache[at] = out;
         }
     }
 }

@@ -11,6 +11,16 @@ std::string_view activations_source(Format format, Activations activations) {
     if (activations == Activations::planes) return {};
     return holds_whole_numbers(format) ? wgsl::x_floats_unit : wgsl::x_floats_run;
 }
+
+std::string_view kv_source(KvFormat format) {
+    switch (format) {
+        case KvFormat::f32: return wgsl::kv_f32;
+        case KvFormat::f16: return wgsl::kv_f16;
+        case KvFormat::i16: return wgsl::kv_i16;
+        case KvFormat::q8: return wgsl::kv_q8;
+    }
+    return {};
+}
 }  // namespace
 
 const Kernel kMatvec{"matvec",
@@ -22,13 +32,14 @@ const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite
 const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, needs::weights};
 const Kernel kResidualNorm{
     "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sums};
-const Kernel kHeads{"heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, needs::sums | needs::rope};
-const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, 0};
+const Kernel kHeads{
+    "heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, needs::sums | needs::rope | needs::cache};
+const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::cache};
 const Kernel kAttentionDecode{"attention_decode",
                               wgsl::attention_decode,
                               {kRead, kRead, kRead, kRead, kWrite, kWrite, kWrite, kWrite},
                               8,
-                              needs::sums | needs::rope};
+                              needs::sums | needs::rope | needs::cache};
 const Kernel kAttentionMerge{"attention_merge", wgsl::attention_merge, {kRead, kRead, kRead, kWrite}, 4, 0};
 const Kernel kToPlanes{"to_planes", wgsl::to_planes, {kRead, kWrite}, 2, needs::sums | needs::planes};
 const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
@@ -54,6 +65,10 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
     if (wants(needs::sums)) out += subgroups ? wgsl::reduce_subgroup : wgsl::reduce_shared;
     if (wants(needs::planes)) out += wgsl::planes;
     if (wants(needs::rope)) out += wgsl::rope;
+    if (wants(needs::cache)) {
+        out += kv_source(variant.kv);
+        out += wgsl::kv_rows;
+    }
     if (wants(needs::sampling)) out += wgsl::sampling;
     if (wants(needs::weights)) out += format_source(format);
     if (wants(needs::activations)) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/kv_format.h"
 #include "gpu/device.h"
 #include "kernels/weight_format.h"
 
@@ -21,6 +22,7 @@ enum : uint8_t {
     planes = 8,
     rope = 16,
     sampling = 32,
+    cache = 64,  // a format of keys and values
 };
 }
 
@@ -62,6 +64,7 @@ enum class Activations : uint8_t { floats, planes };
 struct Variant {
     Reduction reduction = Reduction::shared;
     Activations activations = Activations::floats;
+    KvFormat kv = KvFormat::f32;
 };
 
 // The complete WGSL: the common part, what the kernel needs, the kernel's own.

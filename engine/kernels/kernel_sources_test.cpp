@@ -26,5 +26,13 @@ TEST(Shader, MeetsWeightsInFloatingPointWithFloats) {
     EXPECT_EQ(shader(kMatvec, Format::f16, planes).find("dot4I8Packed"), std::string::npos);
 }
 
+TEST(Shader, KeepsKeysAndValuesInOneFormat) {
+    for (const Kernel* kernel : {&kHeads, &kAttention, &kAttentionDecode}) {
+        EXPECT_NE(shader(*kernel, Format::f32, {.kv = KvFormat::f16}).find("pack_halves(x.xy)"), std::string::npos);
+        EXPECT_EQ(shader(*kernel, Format::f32, {.kv = KvFormat::q8}).find("pack_halves(x.xy)"), std::string::npos);
+    }
+    EXPECT_EQ(shader(kMatvec, Format::f32, {}).find("fn kv_values"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lapidary::kernels

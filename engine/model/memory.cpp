@@ -5,14 +5,15 @@
 namespace lapidary::model {
 namespace {
 
-uint64_t kv_bytes_where(const Config& config, uint64_t positions, uint64_t element_bytes, bool windowed) {
+uint64_t kv_bytes_where(const Config& config, uint64_t positions, KvFormat format, bool windowed) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < config.layers.size(); ++i) {
         if (!config.owns_kv(i)) continue;
         const LayerConfig& layer = config.layers[i];
         const uint64_t kept =
             windowed && layer.sliding ? std::min<uint64_t>(positions, config.sliding_window) : positions;
-        bytes += 2 * kept * layer.kv_width() * element_bytes;
+        const KvRow row = kv_row(format, layer.head_dim);
+        bytes += 2 * kept * layer.kv_heads * (row.bytes + row.scale_bytes);
     }
     return bytes;
 }
@@ -31,12 +32,12 @@ uint64_t weight_elements(const WeightTable& table) {
     return elements;
 }
 
-uint64_t kv_bytes(const Config& config, uint64_t positions, uint64_t element_bytes) {
-    return kv_bytes_where(config, positions, element_bytes, true);
+uint64_t kv_bytes(const Config& config, uint64_t positions, KvFormat format) {
+    return kv_bytes_where(config, positions, format, true);
 }
 
-uint64_t kv_bytes_unwindowed(const Config& config, uint64_t positions, uint64_t element_bytes) {
-    return kv_bytes_where(config, positions, element_bytes, false);
+uint64_t kv_bytes_unwindowed(const Config& config, uint64_t positions) {
+    return kv_bytes_where(config, positions, KvFormat::f32, false);
 }
 
 }  // namespace lapidary::model

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/kv_format.h"
 #include "model/config.h"
 #include "model/weights.h"
 
@@ -12,11 +13,11 @@ namespace lapidary::model {
 uint64_t weight_bytes(const WeightTable& table);
 uint64_t weight_elements(const WeightTable& table);
 
-// Keys and values of `positions` tokens, each number taking `element_bytes` (4: f32, 2: f16). Sliding layers keep
-// their window only; layers that share a donor's K and V keep nothing.
-uint64_t kv_bytes(const Config& config, uint64_t positions, uint64_t element_bytes);
+// Keys and values of `positions` tokens, their scales included. Sliding layers keep their window only; layers that share
+// a donor's K and V keep nothing.
+uint64_t kv_bytes(const Config& config, uint64_t positions, KvFormat format);
 
-// The same without the window: what the CPU reference, which keeps every position, needs.
-uint64_t kv_bytes_unwindowed(const Config& config, uint64_t positions, uint64_t element_bytes);
+// The same without the window: what the CPU reference, which keeps every position in f32, needs.
+uint64_t kv_bytes_unwindowed(const Config& config, uint64_t positions);
 
 }  // namespace lapidary::model

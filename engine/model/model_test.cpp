@@ -110,9 +110,20 @@ TEST(Family, CountsOnlyTheWeightsThatAreUsed) {
 TEST(Memory, SlidingLayersCostTheirWindowOnly) {
     const Config config = *family_config("E2B");
     // 15 layers own K and V: 12 sliding with 256 numbers, 3 full with 512; keys and values; 2 bytes each.
-    EXPECT_EQ(kv_bytes(config, 512, 2), uint64_t{512} * 2 * 2 * (12 * 256 + 3 * 512));
-    EXPECT_EQ(kv_bytes(config, 131072, 2), uint64_t{2} * 2 * (uint64_t{12} * 256 * 512 + uint64_t{3} * 512 * 131072));
-    EXPECT_EQ(kv_bytes_unwindowed(config, 1024, 4), uint64_t{1024} * 2 * 4 * (12 * 256 + 3 * 512));
+    EXPECT_EQ(kv_bytes(config, 512, KvFormat::f16), uint64_t{512} * 2 * 2 * (12 * 256 + 3 * 512));
+    EXPECT_EQ(kv_bytes(config, 131072, KvFormat::f16),
+              uint64_t{2} * 2 * (uint64_t{12} * 256 * 512 + uint64_t{3} * 512 * 131072));
+    EXPECT_EQ(kv_bytes_unwindowed(config, 1024), uint64_t{1024} * 2 * 4 * (12 * 256 + 3 * 512));
+}
+
+TEST(Memory, FormatsCostTheirNumbersAndTheirScales) {
+    const Config config = *family_config("E2B");
+    const uint64_t rows = uint64_t{512} * 2;
+    EXPECT_EQ(kv_bytes(config, 512, KvFormat::f32), rows * 4 * (12 * 256 + 3 * 512));
+    // One scale in 16 bytes a head.
+    EXPECT_EQ(kv_bytes(config, 512, KvFormat::i16), rows * (2 * (12 * 256 + 3 * 512) + 16 * 15));
+    // A half float for every 32 bytes.
+    EXPECT_EQ(kv_bytes(config, 512, KvFormat::q8), rows * (12 * (256 + 16) + 3 * (512 + 32)));
 }
 
 TEST(Dialect, AcceptsOllamasNamesAndKeys) {

@@ -6,8 +6,10 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/byte_source.h"
 #include "base/cancel.h"
 #include "base/task.h"
 
@@ -26,6 +28,10 @@ enum class LogitsWanted : uint8_t {
     last,  // [vocabulary]
     all,   // [tokens, vocabulary]
 };
+
+// What a runner remembers goes out and comes in as pieces, one after the other.
+using PutState = std::function<Task<Status>(Bytes piece)>;
+using GetState = std::function<Task<Result<Bytes>>(uint64_t size)>;
 
 class Runner {
   public:
@@ -48,7 +54,15 @@ class Runner {
                                                  Breathe breathe) = 0;
 
     // Appends tokens like `run`; the mean over their positions of the hidden state after the final norm. [width]
-    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe);
+    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) = 0;
+
+    // What is remembered, as bytes that mean the same to every runner of the same model with the same layout: the
+    // layout's name, how many bytes so many positions have, and the bytes of those it holds.
+    [[nodiscard]] virtual std::string state_layout() const = 0;
+    [[nodiscard]] virtual uint64_t state_bytes(uint32_t positions) const = 0;
+    virtual Task<Status> save_state(PutState put) = 0;
+    // Remembers these tokens and nothing else. On an error it remembers nothing.
+    virtual Task<Status> load_state(std::span<const int32_t> tokens, GetState get) = 0;
 
     // Whether the runner can choose tokens by itself with these parameters.
     [[nodiscard]] virtual bool can_stream(const sample::Params& /*params*/) const { return false; }
@@ -61,10 +75,6 @@ class Runner {
     // has already appended, perhaps not the last one.
     virtual Task<Status> end_stream(uint32_t accepted);
 };
-
-inline Task<Result<std::vector<float>>> Runner::embed(std::span<const int32_t> /*tokens*/, Breathe /*breathe*/) {
-    co_return fail(Code::unsupported, "this backend cannot embed text yet: use the CPU backend");
-}
 
 inline Task<Status> Runner::begin_stream(const sample::Params& /*params*/, uint32_t /*most*/) {
     co_return fail(Code::unsupported, "this backend cannot choose tokens");

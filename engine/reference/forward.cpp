@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
+#include "model/memory.h"
 #include "reference/ops.h"
 
 namespace lapidary::reference {
@@ -12,6 +14,8 @@ namespace {
 // Tokens that go through the layers together. Each weight row is decoded once a block, so larger is faster; the
 // activations of 32 tokens of a 2,560-wide model still fit into a level-2 cache.
 constexpr size_t kBlock = 32;
+// Bytes of the state that are handed out at a time.
+constexpr size_t kStatePiece = size_t{1} << 20;
 
 // The `count` largest of p, as indices in ascending order.
 std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
@@ -109,6 +113,54 @@ Task<Result<std::vector<float>>> Forward::embed(std::span<const int32_t> tokens,
     std::vector<float> mean(d);
     for (size_t i = 0; i < d; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
     co_return mean;
+}
+
+uint64_t Forward::state_bytes(uint32_t positions) const {
+    return model::kv_bytes_unwindowed(*config_, positions);
+}
+
+Task<Status> Forward::save_state(PutState put) {
+    for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
+        for (const std::span<const float> rows : {cache_.keys(layer), cache_.values(layer)}) {
+            const auto bytes = std::as_bytes(rows);
+            for (size_t at = 0; at < bytes.size(); at += kStatePiece) {
+                const auto piece = bytes.subspan(at, std::min(kStatePiece, bytes.size() - at));
+                Bytes copy(piece.size());
+                std::memcpy(copy.data(), piece.data(), piece.size());
+                CO_TRY(co_await put(std::move(copy)));
+            }
+        }
+    }
+    co_return Status{};
+}
+
+Task<Status> Forward::load_state(std::span<const int32_t> tokens, GetState get) {
+    truncate(0);
+    const auto read = [&](size_t floats) -> Task<Result<std::vector<float>>> {
+        std::vector<float> out(floats);
+        const auto bytes = std::as_writable_bytes(std::span(out));
+        for (size_t at = 0; at < bytes.size(); at += kStatePiece) {
+            const size_t size = std::min(kStatePiece, bytes.size() - at);
+            const Bytes piece = CO_TRY(co_await get(size));
+            std::memcpy(bytes.data() + at, piece.data(), size);
+        }
+        co_return out;
+    };
+    Status status;
+    for (uint32_t layer = 0; layer < config_->layers.size() && status; ++layer) {
+        if (!config_->owns_kv(layer)) continue;
+        const size_t floats = tokens.size() * config_->layers[layer].kv_width();
+        const auto keys = co_await read(floats);
+        const auto values = keys ? co_await read(floats) : keys;
+        if (values) {
+            cache_.append(layer, *keys, *values);
+        } else {
+            status = std::unexpected(values.error());
+        }
+    }
+    position_ = uint32_t(tokens.size());
+    if (!status) truncate(0);
+    co_return status;
 }
 
 Task<Status> Forward::run_blocks(std::span<const int32_t> tokens, OnBlock take, Breathe breathe) {

@@ -30,6 +30,11 @@ class Forward final : public Runner {
                                          Breathe breathe) override;
     Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
 
+    [[nodiscard]] std::string state_layout() const override { return "f32, every position"; }
+    [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
+    Task<Status> save_state(PutState put) override;
+    Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
+
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
 
   private:

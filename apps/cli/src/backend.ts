@@ -1,6 +1,6 @@
 // Loading weights, with the choice of where to compute.
 import { Option } from 'commander';
-import type { Backend, Model } from 'lapidary';
+import { kvFormats, type Backend, type Model } from 'lapidary';
 import { ProgressLine } from './terminal.js';
 
 export function backendOption(): Option {
@@ -8,7 +8,7 @@ export function backendOption(): Option {
 }
 
 export function kvOption(): Option {
-    return new Option('--kv <type>', 'how the GPU keeps keys and values').choices(['f16', 'f32']).default('f16');
+    return new Option('--kv <type>', 'how the GPU keeps keys and values').choices(kvFormats).default('i16');
 }
 
 export function chooseBackend(name: string): Backend {

@@ -22,6 +22,7 @@ export type { ErrorCode } from './error.js';
 export type { GpuOption } from './gpu/host.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
+export { kvFormats, type KvFormat } from './kv-format.js';
 export { Model } from './model.js';
 export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';

@@ -2,6 +2,7 @@
 import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { numberField, optionalString, stringField, type JsonObject } from './json.js';
+import type { KvFormat } from './kv-format.js';
 import { Session } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
@@ -31,8 +32,8 @@ export interface SessionOptions {
     context?: number;
     /** One the model was loaded for; the GPU if it was. */
     backend?: Backend;
-    /** How the GPU keeps keys and values: f16 unless told. */
-    kv?: 'f16' | 'f32';
+    /** How the GPU keeps keys and values: i16 unless told. */
+    kv?: KvFormat;
     signal?: AbortSignal;
 }
 
@@ -68,9 +69,10 @@ export class Model {
         }
     }
 
-    /** What the file says about itself; works without loading the weights. */
-    async describe(signal?: AbortSignal): Promise<JsonObject> {
-        return (await this.engine.call('model.describe', { model: this.handle }, signal ? { signal } : {})).json;
+    /** What the file says about itself, with the memory for keys and values kept as `kv`. Needs no loaded weights. */
+    async describe(signal?: AbortSignal, kv?: KvFormat): Promise<JsonObject> {
+        const args = { model: this.handle, ...(kv === undefined ? {} : { kv }) };
+        return (await this.engine.call('model.describe', args, signal ? { signal } : {})).json;
     }
 
     async load(backend: Backend, options: WorkOptions = {}): Promise<LoadedWeights> {

@@ -1,5 +1,6 @@
 // What `Lapidary.load` takes and what it tells. Types only.
 import type { JsonObject } from './json.js';
+import type { KvFormat } from './kv-format.js';
 import type { Backend } from './model.js';
 import type { ByteSource } from './sources/source.js';
 import type { Log } from './wasi.js';
@@ -61,8 +62,8 @@ export interface LoadOptions {
     backend?: Backend | 'auto';
     /** Tokens a conversation can hold: 4096, or the model's own limit if that is less, unless told. */
     contextLength?: number;
-    /** How the GPU keeps keys and values: f16 unless told. */
-    kv?: 'f16' | 'f32';
+    /** How the GPU keeps keys and values: i16 unless told. */
+    kv?: KvFormat;
     /** How many conversations are remembered at a time, so that they can go on without being read again: 2 unless told. */
     maxConversations?: number;
     /** Bytes that weights and conversations may take together; a model that needs more is refused before it is loaded. */

@@ -3,7 +3,7 @@ import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject, type JsonValue } from './json.js';
 import { callOptions, tokensToBytes, type WorkOptions } from './model.js';
-import type { ByteSink } from './sources/source.js';
+import type { ByteSink, ByteSource } from './sources/source.js';
 
 /** How the next token is chosen. What is left out, the engine takes from the model's own recommendation. */
 export interface Sampling {
@@ -166,6 +166,34 @@ export class Session {
             nll: numberField(json, 'nll', what),
             tokens: numberField(json, 'tokens', what),
         };
+    }
+
+    /** Writes what the session remembers, for `restore`; it goes on as before. */
+    async save(sink: ByteSink, options: WorkOptions = {}): Promise<{ tokens: number; bytes: number }> {
+        const number = this.engine.addSink(sink);
+        try {
+            const args = { session: this.handle, sink: number };
+            const { json } = await this.engine.call('session.save', args, callOptions(options));
+            const what = 'the answer to save';
+            return { tokens: numberField(json, 'tokens', what), bytes: numberField(json, 'bytes', what) };
+        } finally {
+            this.engine.removeSink(number);
+        }
+    }
+
+    /**
+     * Remembers what another session of the same model and `kv` has saved, instead of what it did. An error leaves it
+     * usable: as it was, or empty where the bytes turned out to be damaged on the way. The source stays open.
+     */
+    async restore(source: ByteSource, options: WorkOptions = {}): Promise<{ tokens: number }> {
+        const id = this.engine.addSource(source);
+        try {
+            const args = { session: this.handle, source: { id, size: source.size } };
+            const { json } = await this.engine.call('session.restore', args, callOptions(options));
+            return { tokens: numberField(json, 'tokens', 'the answer to restore') };
+        } finally {
+            this.engine.removeSource(id);
+        }
     }
 
     async close(): Promise<void> {

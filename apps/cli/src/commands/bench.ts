@@ -1,6 +1,6 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
-import type { JsonObject } from 'lapidary';
+import type { JsonObject, KvFormat } from 'lapidary';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
@@ -14,7 +14,7 @@ interface Flags {
     depth: number;
     runs: number;
     backend: string;
-    kv: 'f16' | 'f32';
+    kv: KvFormat;
     profile?: boolean;
     json?: boolean;
 }

@@ -1,6 +1,7 @@
 // lapidary chat: a conversation on a terminal, or with lines from a pipe.
 import type { Command } from 'commander';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import type { KvFormat } from 'lapidary';
+import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
 import type { Interrupts } from '../interrupt.js';
@@ -14,6 +15,7 @@ interface Flags extends SamplingFlags {
     tokens: number;
     context?: number;
     backend: string;
+    kv: KvFormat;
 }
 
 export function addChat(program: Command, interrupts: Interrupts): void {
@@ -27,14 +29,15 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
     addSamplingOptions(command)
         .addOption(backendOption())
+        .addOption(kvOption())
         .addHelpText('after', '\nExample:\n  lapidary chat gemma4:e2b --system "Answer briefly." --think')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async ({ model, ollama }) => {
                 await loadWeights(model, backend, signal);
-                const { context } = flags;
-                const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
+                const { context, kv } = flags;
+                const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const system = flags.system ?? ollama?.model.system;
                 const conversation = new Conversation(session, {
                     ...samplingFrom(flags, ollama?.model.params),

@@ -1,6 +1,7 @@
 // lapidary generate: continue a text.
 import type { Command } from 'commander';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import type { KvFormat } from 'lapidary';
+import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -15,6 +16,7 @@ interface Flags extends SamplingFlags {
     tokens: number;
     context?: number;
     backend: string;
+    kv: KvFormat;
     json?: boolean;
 }
 
@@ -28,6 +30,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
     addSamplingOptions(command)
         .addOption(backendOption())
+        .addOption(kvOption())
         .option('--json', 'everything as one JSON object at the end')
         .addHelpText('after', '\nExample:\n  lapidary generate builtin --prompt "Once upon a time" -n 100 --seed 7')
         .action(async (argument: string, flags: Flags) => {
@@ -36,8 +39,8 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
             const prompt = flags.prompt ?? (await promptFromInput(signal));
             await withModel(argument, signal, async ({ model, ollama }) => {
                 await loadWeights(model, backend, signal);
-                const { context } = flags;
-                const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
+                const { context, kv } = flags;
+                const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const progress = new ProgressLine('reading', 'tokens');
                 const tokens: number[] = [];
                 let text = '';

@@ -1,6 +1,7 @@
 // lapidary inspect: what is in a model file, from its header alone.
 import type { Command } from 'commander';
-import { LapidaryError, sha256, verifyLayer, type ByteSource } from 'lapidary';
+import { LapidaryError, sha256, verifyLayer, type ByteSource, type KvFormat } from 'lapidary';
+import { kvOption } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel, type OpenModel } from '../model-argument.js';
@@ -9,6 +10,7 @@ import { ProgressLine, safeFor } from '../terminal.js';
 interface Options {
     json?: boolean;
     verify?: boolean;
+    kv: KvFormat;
 }
 
 export function addInspect(program: Command, interrupts: Interrupts): void {
@@ -18,11 +20,12 @@ export function addInspect(program: Command, interrupts: Interrupts): void {
         .argument('<model>', modelHelp)
         .option('--json', 'as JSON')
         .option('--verify', 'also read every byte and check its SHA-256')
+        .addOption(kvOption())
         .addHelpText('after', '\nExample:\n  lapidary inspect gemma4:e2b --verify')
         .action(async (argument: string, options: Options) => {
             const { signal } = interrupts;
             await withModel(argument, signal, async (open) => {
-                const description = await open.model.describe(signal);
+                const description = await open.model.describe(signal, options.kv);
                 const digests = options.verify ? await verify(open, signal) : undefined;
                 const shown = { origin: open.origin, ...description, ...(digests ? { sha256: digests } : {}) };
                 const text = options.json ? JSON.stringify(shown, null, 2) : describeObject(shown).join('\n');

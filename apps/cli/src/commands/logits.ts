@@ -1,6 +1,6 @@
 // lapidary logits: the raw numbers of every position, for comparing engines.
 import type { Command } from 'commander';
-import { LapidaryError } from 'lapidary';
+import { LapidaryError, type KvFormat } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
@@ -15,7 +15,7 @@ interface Flags {
     tokensFile?: string;
     out: string;
     backend: string;
-    kv: 'f16' | 'f32';
+    kv: KvFormat;
 }
 
 export function addLogits(program: Command, interrupts: Interrupts): void {

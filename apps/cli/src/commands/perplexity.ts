@@ -1,6 +1,7 @@
 // lapidary perplexity: how surprised the model is by a text.
 import type { Command } from 'commander';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import type { KvFormat } from 'lapidary';
+import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { readTextFile } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -11,6 +12,7 @@ interface Flags {
     file: string;
     window?: number;
     backend: string;
+    kv: KvFormat;
     json?: boolean;
 }
 
@@ -22,18 +24,19 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
         .requiredOption('--file <file>', 'the text, UTF-8')
         .option('--window <n>', 'tokens the model sees at a time', parseInteger({ min: 2, max: 2 ** 31 - 1 }))
         .addOption(backendOption())
+        .addOption(kvOption())
         .option('--json', 'as JSON')
         .addHelpText('after', '\nExample:\n  lapidary perplexity builtin --file story.txt --window 512')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
-            const { window } = flags;
+            const { window, kv } = flags;
             const backend = chooseBackend(flags.backend);
             const text = await readTextFile(flags.file);
             await withModel(argument, signal, async ({ model }) => {
                 // Plain text: a special token spelled out in a book is not a special token.
                 const { tokens } = await model.tokenize(text, { parseSpecial: false });
                 await loadWeights(model, backend, signal);
-                const session = await model.createSession({ signal, ...(window === undefined ? {} : { context: window }) });
+                const session = await model.createSession({ signal, kv, ...(window === undefined ? {} : { context: window }) });
                 const progress = new ProgressLine('measuring', 'tokens');
                 const result = await session
                     .perplexity(tokens, {

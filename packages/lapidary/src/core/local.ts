@@ -196,7 +196,7 @@ export class LocalCore implements Core {
         }
         try {
             const model = await Model.open(engine, bytes.sources, signal);
-            const description = await model.describe(signal);
+            const description = await model.describe(signal, this.options.kv);
             if (description['supported'] === false) {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }

@@ -2,7 +2,7 @@
 import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
 
-/** Bytes of weights and of one conversation's keys and values in f16, from what the engine says about the file. */
+/** Bytes of weights and of one conversation's keys and values, from what the engine says about the file. */
 export function memoryNeeds(
     description: JsonObject,
     contextLength: number,

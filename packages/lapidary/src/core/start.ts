@@ -1,5 +1,6 @@
 // Where the engine runs: in a worker of its own in a page, in this thread elsewhere.
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
+import { kvFormats } from '../kv-format.js';
 import type { LoadOptions, ModelSource } from '../options.js';
 import { Fields, defined } from '../request/fields.js';
 import { prepareSource, type PreparedSource } from '../sources/prepared.js';
@@ -34,7 +35,7 @@ function checkOptions(options: LoadOptions): CoreOptions {
     return defined({
         backend: fields.oneOf('backend', ['gpu', 'cpu', 'auto']),
         contextLength: fields.integer('contextLength', 1, Number.MAX_SAFE_INTEGER),
-        kv: fields.oneOf('kv', ['f16', 'f32']),
+        kv: fields.oneOf('kv', kvFormats),
         maxConversations: fields.integer('maxConversations', 1, 1000),
         memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
         wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted

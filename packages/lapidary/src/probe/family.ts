@@ -18,7 +18,7 @@ interface Member {
     variant: string;
     /** Q4_K_M, text only. */
     file: number;
-    /** Keys and values of 4096 tokens in f16. */
+    /** Keys and values of 4096 tokens in 16 bits each. */
     conversation: number;
     /** What one token of an answer reads: without the tables of which it needs one row, without idle experts. */
     read: number;

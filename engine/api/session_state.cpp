@@ -1,0 +1,67 @@
+// session.save and session.restore: what a session remembers, in a file of the host's.
+#include <algorithm>
+#include <bit>
+
+#include "api/api.h"
+#include "base/checksum.h"
+#include "infer/session_file.h"
+
+namespace lapidary::api {
+namespace {
+
+// JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
+constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
+
+// Tells models apart by their sizes, their table of tensors and a few of their weights: another training of the same
+// model differs in nothing else.
+Task<Result<uint64_t>> fingerprint(OpenModel& model, Cancel cancel) {
+    constexpr size_t kSamples = 8;
+    constexpr uint64_t kSampleBytes = 4096;
+    const auto config = CO_TRY(model.config());
+    Checksum sum;
+    for (const uint64_t number :
+         {uint64_t{config->width}, uint64_t{config->vocabulary}, uint64_t{config->sliding_window},
+          uint64_t{std::bit_cast<uint32_t>(config->norm_epsilon)},
+          uint64_t{std::bit_cast<uint32_t>(config->rope_base_full)},
+          uint64_t{std::bit_cast<uint32_t>(config->rope_base_sliding)}, uint64_t{config->experts.used}}) {
+        sum.add(number);
+    }
+    const auto tensors = model.file.tensors();
+    for (const gguf::FileTensor& tensor : tensors) {
+        sum.add(tensor.info.name);
+        sum.add(tensor.info.type->name);
+        for (const uint64_t size : tensor.info.ne) sum.add(size);
+    }
+    const size_t step = std::max<size_t>(1, tensors.size() / kSamples);
+    for (size_t i = 0; i < tensors.size(); i += step) {
+        const uint64_t bytes = tensors[i].info.range.size;
+        const uint64_t size = std::min(bytes, kSampleBytes);
+        sum.add(CO_TRY(co_await model.file.read(tensors[i], (bytes - size) / 2, size, cancel)));
+    }
+    co_return sum.value();
+}
+
+}  // namespace
+
+// {session, sink} → {tokens, bytes}; the bytes go to the sink, with progress
+Task<Result<Reply>> Api::session_save(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    HostSink sink(ops_, CO_TRY(call.args.id("sink")));
+    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, call.cancel));
+    const uint64_t bytes =
+        CO_TRY(co_await infer::save_session(*open->session, sink, {print, progress_of(call), call.cancel}));
+    co_return Reply{.json = {{"tokens", open->session->runner().position()}, {"bytes", bytes}}};
+}
+
+// {session, source: {id, size}} → {tokens}, with progress
+Task<Result<Reply>> Api::session_restore(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    const Args wanted(call.args.member("source"));
+    const uint32_t id = CO_TRY(wanted.id("id"));
+    HostSource source(ops_, id, uint64_t(CO_TRY(wanted.integer_or("size", 0, kMaxFileBytes, 0))));
+    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, call.cancel));
+    CO_TRY(co_await infer::restore_session(*open->session, source, {print, progress_of(call), call.cancel}));
+    co_return Reply{.json = {{"tokens", open->session->tokens().size()}}};
+}
+
+}  // namespace lapidary::api

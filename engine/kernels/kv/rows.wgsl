@@ -1,0 +1,60 @@
+// How keys and values lie in a cache: [kRing, kv_heads] rows of kDim elements, position p at p mod kRing; behind all rows
+// the scales of each, where the format (the other files here) has any. A row is read and written in vec4s of
+// 4 · kPerWord elements; kVecsAScale of them have their scales in the same vec4, of which a row has kScaleVecs.
+override kRowVecs: u32 = kDim / (4u * kPerWord);
+
+fn cache_row(position: u32, kv: u32) -> u32 { return (position % kRing) * kKvHeads + kv; }
+
+// Where a row's scales begin.
+fn scales_at(row: u32) -> u32 { return kRing * kKvHeads * kRowVecs + row * kScaleVecs; }
+
+// The elements of a vec4 without their scale; v1 … v3 as far as the format fills them.
+fn kv_run(v: vec4u) -> Run {
+    if (kPerWord == 1u) { return Run(bitcast<vec4f>(v), vec4f(), vec4f(), vec4f()); }
+    if (kPerWord == 4u) { return Run(kv_values(v.x), kv_values(v.y), kv_values(v.z), kv_values(v.w)); }
+    return Run(vec4f(kv_values(v.x).xy, kv_values(v.y).xy), vec4f(kv_values(v.z).xy, kv_values(v.w).xy), vec4f(),
+               vec4f());
+}
+
+// The nearest whole numbers to x / scale, even ones where two are as near.
+fn whole(x: vec4f, scale: f32, most: f32) -> vec4f {
+    return clamp(round(x / select(1.0, scale, scale > 0.0)), vec4f(-most), vec4f(most));
+}
+
+// A key and a value on their way into the cache, and the largest size in every 32 elements of each.
+override kSpans: u32 = (kDim + 31u) / 32u;
+var<workgroup> own: array<f32, 2u * kDim>;
+var<workgroup> peaks: array<f32, 2u * kSpans>;
+
+// The peaks of the row that is `row` 0 or 1 of `own`, found by `lanes` threads.
+fn find_peaks(row: u32, lane: u32, lanes: u32) {
+    if (!kHasScales) { return; }
+    for (var span = lane; span < kSpans; span += lanes) {
+        var largest = 0.0;
+        for (var j = 0u; j < 32u; j++) {
+            // Each thread begins elsewhere: neighbours must not want the same bank of memory.
+            let i = 32u * span + (span + j) % 32u;
+            if (i < kDim) { largest = max(largest, abs(own[row * kDim + i])); }
+        }
+        peaks[row * kSpans + span] = largest;
+    }
+    workgroupBarrier();
+}
+
+// vec4 i of that row as the cache holds it.
+fn own_vec(row: u32, i: u32) -> vec4u {
+    let scale = own_scale(row * kSpans, i);
+    let at = row * kDim + i * 4u * kPerWord;
+    return vec4u(own_word(at, scale), own_word(at + kPerWord, scale), own_word(at + 2u * kPerWord, scale),
+                 own_word(at + 3u * kPerWord, scale));
+}
+
+fn own_word(at: u32, scale: f32) -> u32 {
+    var x = vec4f(own[at], 0.0, 0.0, 0.0);
+    if (kPerWord > 1u) { x.y = own[at + 1u]; }
+    if (kPerWord > 2u) {
+        x.z = own[at + 2u];
+        x.w = own[at + 3u];
+    }
+    return kv_word(x, scale);
+}
