@@ -11,9 +11,8 @@ WASM = build/wasm/engine/lapidary.wasm
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
 
-run: build ## tell a story with the built-in model
-	@printf '\nOnce upon a time'
-	@bin/lapidary generate builtin --prompt "Once upon a time" -n 250 --temp 0.6 --seed 1
+run: build ## the web app, and the engine for other programs, at http://127.0.0.1:8484
+	@bin/lapidary serve
 
 test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@$(call build,asan,lapidary_tests)
