@@ -10,6 +10,7 @@ import { addModels } from './commands/models.js';
 import { addBench } from './commands/bench.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addQuantize } from './commands/quantize.js';
+import { addSelfTest } from './commands/selftest.js';
 import { addSynth } from './commands/synth.js';
 import { addDetokenize, addTokenize } from './commands/tokenize.js';
 import { UsageError, exitStatus } from './errors.js';
@@ -37,6 +38,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addBench(program, interrupts);
     addQuantize(program, interrupts);
     addSynth(program, interrupts);
+    addSelfTest(program, interrupts);
     return program;
 }
 
