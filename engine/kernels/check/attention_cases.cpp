@@ -119,44 +119,40 @@ Case attention(const Shape& s) {
 }  // namespace
 
 std::vector<Case> attention_cases() {
-    std::vector<Case> out = {
-        // The whole text in the cache: one token, a block of them, none before it.
-        attention({.heads = 4, .kv_heads = 2, .dim = 64, .position = 0, .tokens = 1, .ring = 64}),
-        attention({.heads = 4, .kv_heads = 1, .dim = 256, .position = 40, .tokens = 17, .ring = 64, .half = true}),
-        attention({.heads = 2, .kv_heads = 2, .dim = 512, .position = 31, .tokens = 2, .ring = 40}),
-        attention({.heads = 3, .kv_heads = 1, .dim = 36, .position = 5, .tokens = 15, .ring = 20}),
-        // A ring that was filled several times over, seen through a window, whose end the text has not reached yet, or has.
-        attention({.heads = 2, .kv_heads = 1, .dim = 64, .position = 200, .tokens = 15, .ring = 48, .window = 33}),
-        attention({.heads = 2,
-                   .kv_heads = 1,
-                   .dim = 64,
-                   .position = 45,
-                   .tokens = 15,
-                   .ring = 48,
-                   .window = 33,
-                   .half = true}),
-        attention({.heads = 2, .kv_heads = 1, .dim = 64, .position = 20, .tokens = 17, .ring = 48, .window = 31}),
-        // The keys shared out: more parts than keys, and more keys than one tile in each.
-        attention({.heads = 4, .kv_heads = 2, .dim = 64, .position = 2, .tokens = 1, .ring = 400, .splits = 8}),
-        attention({.heads = 4,
-                   .kv_heads = 2,
-                   .dim = 64,
-                   .position = 333,
-                   .tokens = 1,
-                   .ring = 400,
-                   .half = true,
-                   .splits = 8}),
-        attention({.heads = 2,
-                   .kv_heads = 1,
-                   .dim = 256,
-                   .position = 1000,
-                   .tokens = 1,
-                   .ring = 130,
-                   .window = 97,
-                   .half = true,
-                   .splits = 8}),
+    std::vector<Case> out;
+    const auto add = [&](bool quick, const Shape& s) {
+        out.push_back(attention(s));
+        out.back().quick = quick;
     };
-    for (const size_t quick : {1u, 4u, 8u, 9u}) out[quick].quick = true;
+    // The whole text in the cache.
+    Shape whole{.heads = 4, .kv_heads = 2, .dim = 256, .position = 40, .tokens = 17, .ring = 64, .half = true};
+    add(true, whole);
+    whole.position = 0;
+    whole.tokens = 1;
+    add(false, whole);
+    add(false, {.heads = 2, .kv_heads = 2, .dim = 512, .position = 31, .tokens = 2, .ring = 40});
+    add(false, {.heads = 3, .kv_heads = 1, .dim = 36, .position = 5, .tokens = 15, .ring = 20});
+    // A ring, seen through a window: the text has not reached its end yet, passes it, has filled it several times over.
+    Shape ring{.heads = 2, .kv_heads = 1, .dim = 64, .position = 20, .tokens = 15, .ring = 48, .window = 33};
+    add(false, ring);
+    ring.position = 45;
+    add(false, ring);
+    ring.position = 200;
+    add(true, ring);
+    // The keys shared out: more parts than keys, and more keys than one tile in each.
+    Shape split{.heads = 4, .kv_heads = 2, .dim = 64, .position = 2, .tokens = 1, .ring = 400, .splits = 8};
+    add(false, split);
+    split.position = 333;
+    add(true, split);
+    add(true, {.heads = 3,
+               .kv_heads = 1,
+               .dim = 256,
+               .position = 1000,
+               .tokens = 1,
+               .ring = 130,
+               .window = 97,
+               .half = true,
+               .splits = 8});
     return out;
 }
 

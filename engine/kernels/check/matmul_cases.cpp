@@ -17,33 +17,35 @@ Case matmul(const Product& p) {
 
 }  // namespace
 
-// Compiling this kernel takes a software GPU seconds: cases of a format share their columns and rows, and with them the
-// pipeline.
+// Compiling takes a software GPU seconds, so every format gets a shape and a finish of its own. The number of tokens
+// costs nothing.
 std::vector<Case> matmul_cases() {
-    std::vector<Case> out;
-    for (const TensorType type : kOneOfEachFormat) {
-        const Product p{.type = type, .cols = odd_columns(type, 3), .out = 67, .tokens = 17};
+    using enum TensorType;
+    using enum Finish;
+    const Product q4_k_case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
+    const Product i8_case{.type = q5_1, .cols = 768, .out = 3, .tokens = 17};
+    std::vector<Case> out = {
+        matmul(q4_k_case),
+        matmul({.type = q5_k, .cols = 256, .out = 37, .tokens = 17, .finish = gelu_gate}),
+        matmul({.type = q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = softcap}),
+        matmul({.type = q4_0, .cols = 224, .out = 17, .tokens = 65}),
+        matmul({.type = q8_0, .cols = 96, .out = 65, .tokens = 15, .finish = gelu_times_aux, .strided = true}),
+        matmul(i8_case),
+        matmul({.type = f16, .cols = 160, .out = 64, .tokens = 2, .strided = true}),
+        matmul({.type = bf16, .cols = 32, .out = 1, .tokens = 15}),
+        matmul({.type = f32, .cols = 96, .out = 33, .tokens = 64}),
+    };
+    for (Case& c : out) c.quick = true;
+    for (const uint32_t tokens : {1u, 2u, 15u, 64u, 65u}) {
+        Product p = q4_k_case;
+        p.tokens = tokens;
         out.push_back(matmul(p));
-        out.back().quick = true;
-        if (type == TensorType::q4_k || type == TensorType::q8_0) {
-            for (const uint32_t tokens : {1u, 2u, 15u, 64u, 65u}) {
-                Product other = p;
-                other.tokens = tokens;
-                out.push_back(matmul(other));
-            }
-        }
     }
-    for (const TensorType type : kOthers) out.push_back(matmul({.type = type, .cols = 768, .out = 67, .tokens = 2}));
-    out.push_back(matmul({.type = TensorType::f32, .cols = 32, .out = 1, .tokens = 3}));
-    out.push_back(
-        matmul({.type = TensorType::q4_k, .cols = 256, .out = 37, .tokens = 17, .finish = Finish::gelu_gate}));
-    out.push_back(matmul({.type = TensorType::q8_0,
-                          .cols = 96,
-                          .out = 65,
-                          .tokens = 15,
-                          .finish = Finish::gelu_times_aux,
-                          .strided = true}));
-    out.push_back(matmul({.type = TensorType::q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = Finish::softcap}));
+    for (const TensorType type : kOthers) {
+        Product p = i8_case;
+        p.type = type;
+        out.push_back(matmul(p));
+    }
     return out;
 }
 

@@ -77,16 +77,14 @@ Case residual_norm(const Shape& s) {
 }  // namespace
 
 std::vector<Case> residual_norm_cases() {
-    std::vector<Case> out;
-    for (const uint32_t add : {0u, 1u, 2u}) {
-        for (const bool next : {true, false}) {
-            if (add == 0 && !next) continue;
-            out.push_back(residual_norm({.n = 417, .tokens = 3, .add = add, .next = next}));
-            out.back().quick = next;
-        }
-    }
-    out.push_back(residual_norm({.n = 1, .tokens = 1, .add = 1, .next = true}));
-    out.push_back(residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}));
+    std::vector<Case> out = {
+        residual_norm({.n = 417, .tokens = 3, .add = 0, .next = true}),
+        residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}),
+        residual_norm({.n = 417, .tokens = 2, .add = 2, .next = true}),
+        residual_norm({.n = 257, .tokens = 15, .add = 1, .next = false}),
+        residual_norm({.n = 1, .tokens = 1, .add = 2, .next = false}),
+    };
+    for (const size_t quick : {0u, 1u, 2u}) out[quick].quick = true;
     return out;
 }
 

@@ -50,7 +50,7 @@ std::vector<Case> route_cases() {
     std::vector<Case> out = {route({.experts = 128, .used = 8, .tokens = 17, .levels = 1u << 20}),
                              route({.experts = 128, .used = 8, .tokens = 65, .levels = 5}),
                              route({.experts = 5, .used = 3, .tokens = 2, .levels = 1}),
-                             route({.experts = 3, .used = 3, .tokens = 1, .levels = 2})};
+                             route({.experts = 5, .used = 3, .tokens = 1, .levels = 2})};
     out[0].quick = true;
     out[1].quick = true;
     return out;
