@@ -46,10 +46,6 @@ Array written(Random& random, size_t elements, Element element) {
     return out;
 }
 
-Array unused() {
-    return {.before = std::vector<uint8_t>(16 * kMargin)};
-}
-
 Array step(uint32_t position, uint32_t tokens) {
     const std::array<uint32_t, 4> words = {position, tokens, 0, 0};
     return {.before = bytes_of<uint32_t>(words, 0), .element = Element::u32};

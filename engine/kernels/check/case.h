@@ -34,8 +34,6 @@ Array given(std::vector<uint8_t> bytes);
 Array in_place(std::span<const float> values);
 // Written only: noise before, and a margin behind that must not change.
 Array written(Random& random, size_t elements, Element element = Element::f32);
-// A stand-in for a binding that the kernel does not use in this case.
-Array unused();
 // Where we are in the text, as every kernel wants it.
 Array step(uint32_t position, uint32_t tokens);
 

@@ -13,7 +13,7 @@ const executablePath = '/usr/bin/chromium';
 /** What tests/browser/index.html offers. */
 interface PageFunctions {
     check(request: CheckRequest): Promise<CheckReport>;
-    logits(request: { url: string; tokens: number[]; kv: 'f16' | 'f32' }): Promise<number[]>;
+    logits(request: { url: string; tokens: number[]; kv: 'f16' | 'f32'; atOnce: number }): Promise<number[]>;
 }
 
 declare global {
