@@ -111,7 +111,7 @@ Case attention(const Shape& s) {
                               {0, 5, 4}});
     }
     return {
-        .shape = std::move(shape), .limit = 2e-5, .dispatches = std::move(dispatches), .arrays = [s](Random& random) {
+        .shape = std::move(shape), .limit = 1e-5, .dispatches = std::move(dispatches), .arrays = [s](Random& random) {
             return arrays_of(s, random);
         }};
 }

@@ -52,7 +52,7 @@ struct Case {
     std::string shape;                       // for people: "17 × 96, 2 tokens, gelu_gate"
     std::optional<TensorType> weights = {};  // of kernels that read weights: what they were packed from
     bool quick = false;                      // also in the self-test at load: one for each kernel and format
-    double limit = 1e-5;                     // of the relative L2 error
+    double limit = 3e-6;                     // of the relative L2 error; sums in f32 are off by some 2e-7
     std::vector<Dispatch> dispatches;
     std::function<std::vector<Array>(Random&)> arrays;
 };

@@ -108,6 +108,7 @@ Case heads(const Shape& s) {
                                s.position, s.ring, s.half ? "f16" : "f32");
     if (s.raw_keys) shape += ", values from keys";
     return {.shape = std::move(shape),
+            .limit = 1e-5,
             .dispatches = {{kHeads,
                             {{"kHeads", double(s.heads)},
                              {"kKvHeads", double(s.kv_heads)},

@@ -11,6 +11,7 @@ Case matmul(const Product& p) {
     const Grid grid{ceil_div(p.out, outputs), ceil_div(p.tokens, kTile) + 1, 1};
     return {.shape = shape_of(p),
             .weights = p.type,
+            .limit = limit_of(p),
             .dispatches = {{kMatmul, constants_of(p), grid}},
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
 }

@@ -26,6 +26,7 @@ Case matvec(const Product& p, Division d) {
     const Grid grid{ceil_div(p.out, kThreads / d.lanes * outputs), p.tokens + 1, p.slots};
     return {.shape = shape_of(p) + format(", {} lanes × {}", d.lanes, d.rows),
             .weights = p.type,
+            .limit = limit_of(p),
             .dispatches = {{kMatvec, std::move(constants), grid}},
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
 }

@@ -31,6 +31,11 @@ struct Product {
 
 inline constexpr float kCap = 30;
 
+// The soft cap takes the difference of two numbers of the size of the cap.
+inline double limit_of(const Product& p) {
+    return p.finish == Finish::softcap ? 1e-5 : 3e-6;
+}
+
 // "17 × 96, 2 tokens, gelu_gate, 8 experts"
 std::string shape_of(const Product& p);
 
