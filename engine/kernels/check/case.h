@@ -23,7 +23,7 @@ struct Array {
     std::vector<uint8_t> before;  // what is uploaded
     Element element = Element::f32;
     // One an element; kUntouched where the bits must stay what they were. Empty: nobody looks.
-    std::vector<double> expected = {};
+    std::vector<double> expected;
 };
 
 // Read by the kernel. Numbers come with some large ones behind them, which show where a kernel reads too far.
@@ -45,14 +45,15 @@ struct Dispatch {
     const Kernel& kernel;
     std::vector<gpu::Constant> constants;
     Grid grid;
-    std::vector<size_t> bindings = {};  // which array is bound where; empty: all of them, in order
+    // Which array is bound where; empty: all of them, in order. (The initialiser lets lists leave it out.)
+    std::vector<size_t> bindings = {};  // NOLINT(readability-redundant-member-init)
 };
 
 struct Case {
-    std::string shape;                       // for people: "17 × 96, 2 tokens, gelu_gate"
-    std::optional<TensorType> weights = {};  // of kernels that read weights: what they were packed from
-    bool quick = false;                      // also in the self-test at load: one for each kernel and format
-    double limit = 3e-6;                     // of the relative L2 error; sums in f32 are off by some 2e-7
+    std::string shape;                  // for people: "17 × 96, 2 tokens, gelu_gate"
+    std::optional<TensorType> weights;  // of kernels that read weights: what they were packed from
+    bool quick = false;                 // also in the self-test at load: one for each kernel and format
+    double limit = 3e-6;                // of the relative L2 error; sums in f32 are off by some 2e-7
     std::vector<Dispatch> dispatches;
     std::function<std::vector<Array>(Random&)> arrays;
 };
