@@ -73,6 +73,9 @@ class Api {
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
 
+    // check_method.cpp
+    Task<Result<Reply>> gpu_check(Call& call);
+
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
     Task<Result<Reply>> session_close(Call& call);

@@ -1,0 +1,139 @@
+#include <cmath>
+
+#include "kernels/check/suites.h"
+
+namespace lapidary::kernels::check {
+namespace {
+
+struct Shape {
+    uint32_t heads;
+    uint32_t kv_heads;  // 0: the layer uses another one's keys and values
+    uint32_t dim;
+    uint32_t position;
+    uint32_t tokens;
+    uint32_t ring;
+    bool half = false;
+    bool raw_keys = false;  // values are the keys before their norm
+
+    [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
+    [[nodiscard]] uint32_t v_offset() const { return (heads + (raw_keys ? 0 : kv_heads)) * dim; }
+    [[nodiscard]] uint32_t stride() const { return v_offset() + kv_heads * dim; }
+};
+constexpr double kEps = 1e-6;
+constexpr double kTurn = 2 * 3.14159265358979323846;
+
+// Radians a position; the last quarter of the pairs stands still.
+double frequency(uint32_t dim, uint32_t pair) {
+    return 4 * pair >= 3 * dim / 2 ? 0 : std::pow(10'000.0, -2.0 * pair / dim);
+}
+
+// [dim / 2, 4]: turns a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
+std::vector<float> rates_of(uint32_t dim) {
+    const auto coarse = [](double value) {
+        int exponent = 0;
+        const double mantissa = std::frexp(value, &exponent);
+        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
+    };
+    std::vector<float> out;
+    for (uint32_t pair = 0; pair < dim / 2; ++pair) {
+        const double turns = frequency(dim, pair) / kTurn;
+        const double first = coarse(turns);
+        const double second = coarse(turns - first);
+        out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
+    }
+    return out;
+}
+
+// x / sqrt(mean(x²) + eps) ⊙ w, w empty: 1
+std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w) {
+    double sum = 0;
+    for (const float v : x) sum += double(v) * double(v);
+    std::vector<double> y(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+        y[i] = double(x[i]) / std::sqrt(sum / double(x.size()) + kEps) * (w.empty() ? 1.0 : double(w[i]));
+    }
+    return y;
+}
+
+// Pair i is (x[i], x[i + dim / 2]), turned by position · frequency.
+void rope(std::vector<double>& x, uint32_t position) {
+    const auto dim = uint32_t(x.size());
+    for (uint32_t i = 0; i < dim / 2; ++i) {
+        const double angle = position * frequency(dim, i);
+        const double a = x[i];
+        const double b = x[i + dim / 2];
+        x[i] = a * std::cos(angle) - b * std::sin(angle);
+        x[i + dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+    }
+}
+
+// step, norms: [2, dim], rates, qkv: [tokens, stride], k_cache, v_cache: [ring, kv_heads, dim]
+std::vector<Array> arrays_of(const Shape& s, Random& random) {
+    const std::vector<float> norms = random.floats(size_t{2} * s.dim, 0.5f, 1.5f);
+    const std::vector<float> qkv = random.floats(size_t(s.tokens) * s.stride());
+    const auto q_norm = std::span(norms).first(s.dim);
+    const auto k_norm = std::span(norms).last(s.dim);
+    Array after = in_place(qkv);
+    const Element element = s.half ? Element::f16 : Element::f32;
+    Array k_cache = written(random, size_t(s.ring) * s.kv_heads * s.dim, element);
+    Array v_cache = written(random, size_t(s.ring) * s.kv_heads * s.dim, element);
+    for (uint32_t t = 0; t < s.tokens; ++t) {
+        const uint32_t position = s.position + t;
+        const size_t row = size_t(t) * s.stride();
+        const auto head_at = [&](size_t offset, size_t head) {
+            return std::span(qkv).subspan(row + offset + head * s.dim, s.dim);
+        };
+        for (uint32_t head = 0; head < s.heads; ++head) {
+            std::vector<double> q = rms_norm(head_at(0, head), q_norm);
+            rope(q, position);
+            for (size_t i = 0; i < s.dim; ++i) after.expected[row + head * s.dim + i] = q[i];
+        }
+        for (uint32_t head = 0; head < s.kv_heads; ++head) {
+            std::vector<double> k = rms_norm(head_at(s.k_offset(), head), k_norm);
+            rope(k, position);
+            const std::vector<double> v = rms_norm(head_at(s.v_offset(), head), {});
+            const size_t slot = (size_t(position % s.ring) * s.kv_heads + head) * s.dim;
+            for (size_t i = 0; i < s.dim; ++i) {
+                k_cache.expected[slot + i] = k[i];
+                v_cache.expected[slot + i] = v[i];
+            }
+        }
+    }
+    return {step(s.position, s.tokens), given(norms),       given(rates_of(s.dim)),
+            std::move(after),           std::move(k_cache), std::move(v_cache)};
+}
+
+Case heads(const Shape& s) {
+    std::string shape = format("{}/{} heads of {}, {} tokens at {}, ring {}, {}", s.heads, s.kv_heads, s.dim, s.tokens,
+                               s.position, s.ring, s.half ? "f16" : "f32");
+    if (s.raw_keys) shape += ", values from keys";
+    return {.shape = std::move(shape),
+            .limit = 1e-5,
+            .dispatches = {{kHeads,
+                            {{"kHeads", double(s.heads)},
+                             {"kKvHeads", double(s.kv_heads)},
+                             {"kDim", double(s.dim)},
+                             {"kStride", double(s.stride())},
+                             {"kKOffset", double(s.k_offset())},
+                             {"kVOffset", double(s.v_offset())},
+                             {"kRing", double(s.ring)},
+                             {"kHalf", s.half ? 1.0 : 0.0},
+                             {"kEps", kEps}},
+                            {s.heads + 2 * s.kv_heads, s.tokens + 1, 1}}},
+            .arrays = [s](Random& random) { return arrays_of(s, random); }};
+}
+
+}  // namespace
+
+std::vector<Case> heads_cases() {
+    std::vector<Case> out = {
+        heads({.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64}),
+        heads({.heads = 3, .kv_heads = 1, .dim = 512, .position = 100'001, .tokens = 2, .ring = 7, .half = true}),
+        heads({.heads = 5, .kv_heads = 0, .dim = 64, .position = 0, .tokens = 1, .ring = 9}),
+        heads({.heads = 2, .kv_heads = 2, .dim = 36, .position = 8190, .tokens = 17, .ring = 40, .raw_keys = true}),
+    };
+    for (const size_t quick : {0u, 1u}) out[quick].quick = true;
+    return out;
+}
+
+}  // namespace lapidary::kernels::check
