@@ -37,7 +37,7 @@ test('without subgroups the self-test passes as well, and prints a table', optio
     assert.equal(stderr, '');
     assert.equal(status, 0);
     assert.match(stdout, /^[^\n]+: (\d+) of \1 cases right/);
-    assert.match(stdout, /^matvec +q4_k +shared +1 .* ok$/m);
+    assert.match(stdout, /^matvec +q4_k +shared floats +\d+ .* ok$/m);
     assert.doesNotMatch(stdout, /subgroup/);
 });
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/check/caches.h"
 #include "kernels/check/suites.h"
 
 namespace lapidary::kernels::check {
@@ -8,59 +9,36 @@ namespace {
 struct Shape {
     uint32_t heads;
     uint32_t dim;
-    uint32_t splits;
-    uint32_t tokens;
+    uint32_t position;
+    uint32_t most;  // parts there is room for
+    uint32_t window = 0;
 };
 
-// step, parts: [tokens, heads, splits, dim + 2] with acc, largest, sum; y: [tokens, heads, dim]
+// step, parts, stats, y: [heads, dim]
 std::vector<Array> arrays_of(const Shape& s, Random& random) {
-    const size_t rows = size_t(s.tokens) * s.heads;
-    const size_t part = s.dim + 2;
-    std::vector<float> parts = random.floats(rows * s.splits * part);
-    Array y = written(random, rows * s.dim);
-    for (size_t row = 0; row < rows; ++row) {
-        const auto mine = std::span(parts).subspan(row * s.splits * part, s.splits * part);
-        double largest = -1e30;
-        for (size_t k = 0; k < s.splits; ++k) {
-            float& top = mine[k * part + s.dim];
-            float& sum = mine[k * part + s.dim + 1];
-            top *= 8;
-            sum = random.uniform(1, 5);
-            if (k > 0 && k + 1 == s.splits) {  // a part that had no keys
-                std::ranges::fill(mine.subspan(k * part, s.dim), 0.0f);
-                top = -3e38f;
-                sum = 0;
-            }
-            largest = std::max(largest, double(top));
-        }
-        double total = 0;
-        for (size_t k = 0; k < s.splits; ++k) {
-            total += double(mine[k * part + s.dim + 1]) * std::exp(double(mine[k * part + s.dim]) - largest);
-        }
-        for (size_t i = 0; i < s.dim; ++i) {
-            double sum = 0;
-            for (size_t k = 0; k < s.splits; ++k) {
-                sum += double(mine[k * part + i]) * std::exp(double(mine[k * part + s.dim]) - largest);
-            }
-            y.expected[row * s.dim + i] = sum / total;
-        }
-    }
-    return {step(0, s.tokens), given(parts), std::move(y)};
+    const uint32_t splits = attention_splits(s.position + 1, s.window, s.most);
+    const Parts parts = random_parts(random, s.heads, s.dim, s.most, splits);
+    Array y = written(random, parts.together.size());
+    std::ranges::copy(parts.together, y.expected.begin());
+    return {step(s.position, 1), given(parts.values), given(parts.stats), std::move(y)};
 }
 
 Case attention_merge(const Shape& s) {
-    return {.shape = format("{} heads of {}, {} parts, {} tokens", s.heads, s.dim, s.splits, s.tokens),
+    return {.shape = format("{} heads of {}, {} parts at most, at {}, window {}", s.heads, s.dim, s.most, s.position,
+                            s.window),
+            .limit = 1e-6,
             .dispatches = {{kAttentionMerge,
-                            {{"kHeads", double(s.heads)}, {"kDim", double(s.dim)}, {"kSplits", double(s.splits)}},
-                            {s.heads, s.tokens + 1, 1}}},
+                            {{"kDim", double(s.dim)}, {"kWindow", double(s.window)}, {"kMaxSplits", double(s.most)}},
+                            {s.heads, 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
 }  // namespace
 
 std::vector<Case> attention_merge_cases() {
-    std::vector<Case> out = {attention_merge({.heads = 3, .dim = 256, .splits = 8, .tokens = 1}),
-                             attention_merge({.heads = 2, .dim = 36, .splits = 3, .tokens = 2})};
+    std::vector<Case> out = {attention_merge({.heads = 3, .dim = 256, .position = 300, .most = 8}),
+                             attention_merge({.heads = 3, .dim = 256, .position = 63, .most = 8}),
+                             attention_merge({.heads = 2, .dim = 40, .position = 10'000, .most = 6, .window = 129})};
     out.front().quick = true;
     return out;
 }

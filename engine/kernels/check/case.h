@@ -14,7 +14,8 @@
 
 namespace lapidary::kernels::check {
 
-enum class Element : uint8_t { f32, f16, u32 };
+// `planes` (planes.h): what is expected are the numbers they stand for, and the sums of their runs.
+enum class Element : uint8_t { f32, f16, u32, planes };
 
 // An expected value that says: the kernel has no business here.
 inline constexpr double kUntouched = std::numeric_limits<double>::quiet_NaN();
@@ -52,6 +53,7 @@ struct Dispatch {
 struct Case {
     std::string shape;                  // for people: "17 × 96, 2 tokens, gelu_gate"
     std::optional<TensorType> weights;  // of kernels that read weights: what they were packed from
+    std::optional<Activations> only;    // in this form, because the case has prepared them
     bool quick = false;                 // also in the self-test at load: one for each kernel and format
     double limit = 3e-6;                // of the relative L2 error; sums in f32 are off by some 2e-7
     std::vector<Dispatch> dispatches;

@@ -13,16 +13,32 @@ namespace {
 // Cases under way: enough to keep the host's compiler busy, few enough to be of no weight.
 constexpr size_t kAtOnce = 8;
 
-struct Variant {
-    Reduction reduction;
-    std::string_view name;  // empty: there is nothing to choose
-};
-
 // Every way to make this kernel that the device allows.
 std::vector<Variant> variants_of(const Kernel& kernel, const gpu::Info& info) {
-    if (!kernel.reduces) return {{Reduction::shared, ""}};
-    std::vector<Variant> out = {{Reduction::shared, "shared"}};
-    if (info.subgroups && info.subgroup_min >= 32) out.push_back({Reduction::subgroup, "subgroup"});
+    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    std::vector<Variant> out = {{}};
+    if (wants(needs::sums) && info.subgroups && info.subgroup_min >= 32) {
+        out.push_back({.reduction = Reduction::subgroup});
+    }
+    if (!wants(needs::activations) || !info.packed_dot) return out;
+    for (size_t i = out.size(); i > 0; --i) {
+        out.push_back({.reduction = out[i - 1].reduction, .activations = Activations::planes});
+    }
+    return out;
+}
+
+// Whether the case says anything about this variant.
+bool applies(const Case& c, Variant variant) {
+    if (c.only) return *c.only == variant.activations;
+    return variant.activations == Activations::floats || !c.weights || holds_whole_numbers(format_of(*c.weights));
+}
+
+// Empty where there is nothing to choose.
+std::string variant_text(const Kernel& kernel, Variant variant) {
+    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    std::string out;
+    if (wants(needs::sums)) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
+    if (wants(needs::activations)) out += variant.activations == Activations::floats ? " floats" : " planes";
     return out;
 }
 
@@ -77,9 +93,9 @@ Task<Result<std::vector<Bytes>>> execute(gpu::Device& device, const Job& job, co
         const Kernel& kernel = dispatch.kernel;
         const Format format = job.test.weights ? format_of(*job.test.weights) : Format::f32;
         const auto access = kernel.accesses();
-        const gpu::Id pipeline = made(
-            CO_TRY(co_await device.pipeline(shader(kernel, format, job.variant.reduction), std::string(kernel.name),
-                                            {access.begin(), access.end()}, dispatch.constants, cancel)));
+        const gpu::Id pipeline =
+            made(CO_TRY(co_await device.pipeline(shader(kernel, format, job.variant), std::string(kernel.name),
+                                                 {access.begin(), access.end()}, dispatch.constants, cancel)));
         std::vector<gpu::Binding> bound = all;
         if (!dispatch.bindings.empty()) bound.clear();
         for (const size_t index : dispatch.bindings) bound.push_back(all[index]);
@@ -105,7 +121,7 @@ Task<Result<std::vector<Bytes>>> execute(gpu::Device& device, const Job& job, co
 Task<Outcome> outcome_of(gpu::Device& device, const Job& job, Cancel cancel) {
     Outcome out{.kernel = std::string(job.kernel.name),
                 .format = format_text(job.test),
-                .variant = std::string(job.variant.name),
+                .variant = variant_text(job.kernel, job.variant),
                 .shape = job.test.shape,
                 .limit = job.test.limit};
     Random random(job.seed);
@@ -160,10 +176,10 @@ Task<Result<std::vector<Outcome>>> run(gpu::Device& device, Options options, Pro
     for (size_t s = 0; s < cases.size(); ++s) {
         const Kernel& kernel = suites()[s].kernel;
         if (!wanted(options.kernels, std::string(kernel.name))) continue;
-        for (const Variant& variant : variants_of(kernel, device.info())) {
+        for (const Variant variant : variants_of(kernel, device.info())) {
             for (size_t i = 0; i < cases[s].size(); ++i) {
                 const Case& test = cases[s][i];
-                if (options.quick && !test.quick) continue;
+                if (!applies(test, variant) || (options.quick && !test.quick)) continue;
                 if (test.weights && !wanted(options.formats, format_of(*test.weights))) continue;
                 jobs.push_back({kernel, test, variant, 1000 * s + i});
             }

@@ -15,9 +15,10 @@ namespace {
 // Holds buffers and accepts everything, but no kernel ever runs.
 class LazyDevice final : public gpu::Device {
   public:
-    explicit LazyDevice(bool subgroups) {
-        info_.subgroups = subgroups;
+    explicit LazyDevice(bool modern) {
+        info_.subgroups = modern;
         info_.subgroup_min = 32;
+        info_.packed_dot = modern;
     }
     Task<Status> open(std::vector<std::string>, Cancel) override { co_return Status{}; }
     [[nodiscard]] const gpu::Info& info() const override { return info_; }
@@ -91,24 +92,32 @@ TEST(Check, KnowsEveryWeightFormatInEveryKernelThatReadsWeights) {
             formats[outcome.kernel].insert(outcome.format.substr(0, outcome.format.find(' ')));
         }
         for (const Suite& suite : suites()) {
-            const size_t wanted = suite.kernel.reads_weights ? size_t(Format::f32) + 1 : 1;
+            const size_t wanted = suite.kernel.reads_weights() ? size_t(Format::f32) + 1 : 1;
             EXPECT_EQ(formats[std::string(suite.kernel.name)].size(), wanted) << suite.kernel.name;
         }
     }
 }
 
-TEST(Check, TriesSubgroupsWhereThereAreAny) {
+TEST(Check, TriesSubgroupsAndPlanesWhereThereAreAny) {
     LazyDevice with(true);
     LazyDevice without(false);
     const auto variants = [](gpu::Device& device) {
-        std::set<std::string> out;
-        for (const Outcome& outcome : outcomes_of(device, {.kernels = {"matvec"}, .formats = {}, .quick = true})) {
-            out.insert(outcome.variant);
+        std::map<std::string, std::set<std::string>> out;
+        const Options options{.kernels = {"matvec", "heads", "route"}, .formats = {}, .quick = true};
+        for (const Outcome& outcome : outcomes_of(device, options)) {
+            out[outcome.kernel + " " + outcome.format].insert(outcome.variant);
         }
         return out;
     };
-    EXPECT_EQ(variants(with), (std::set<std::string>{"shared", "subgroup"}));
-    EXPECT_EQ(variants(without), (std::set<std::string>{"shared"}));
+    using Names = std::set<std::string>;
+    auto all = variants(with);
+    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats", "subgroup floats", "shared planes", "subgroup planes"}));
+    EXPECT_EQ(all["matvec f16"], (Names{"shared floats", "subgroup floats"})) << "no whole numbers";
+    EXPECT_EQ(all["heads "], (Names{"shared", "subgroup"}));
+    EXPECT_EQ(all["route "], (Names{""}));
+    all = variants(without);
+    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats"}));
+    EXPECT_EQ(all["heads "], (Names{"shared"}));
 }
 
 TEST(Check, TakesOnlyWhatWasAskedFor) {

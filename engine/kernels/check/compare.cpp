@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "kernels/check/planes.h"
 
 namespace lapidary::kernels::check {
 namespace {
@@ -24,8 +25,20 @@ double value_of(Element element, const uint8_t* from) {
         case Element::f32: return double(load<float>(from));
         case Element::f16: return double(f16_to_f32(load<uint16_t>(from)));
         case Element::u32: return load<uint32_t>(from);
+        case Element::planes: break;  // is made floats of first
     }
     return 0;
+}
+
+// The numbers planes stand for, then what lies behind them.
+std::vector<uint8_t> spelled_out(std::span<const uint8_t> bytes, size_t count) {
+    const size_t units = count / kUnitNumbers;
+    const std::vector<float> numbers = numbers_in_planes(bytes, units);
+    std::vector<uint8_t> out(4 * count);
+    std::memcpy(out.data(), numbers.data(), 4 * numbers.size());
+    const auto margin = bytes.last(4 * (count - numbers.size()));
+    std::ranges::copy(margin, out.begin() + ptrdiff_t(4 * numbers.size()));
+    return out;
 }
 
 }  // namespace
@@ -36,6 +49,11 @@ double limit_of(const Array& array, double limit) {
 }
 
 Difference compare(const Array& array, std::span<const uint8_t> after) {
+    if (array.element == Element::planes) {
+        const size_t count = array.expected.size();
+        const Array plain{.before = spelled_out(array.before, count), .expected = array.expected};
+        return compare(plain, spelled_out(after, count));
+    }
     Difference out;
     double wrong = 0;
     double size = 0;

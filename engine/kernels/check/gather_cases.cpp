@@ -41,7 +41,7 @@ Case gather(const Shape& s) {
                              {"kFirstRow", double(s.first_row)},
                              {"kWRows", double(s.rows)},
                              {"kScale", double(kScale)}},
-                            {ceil_div(s.cols / 32, 64), s.tokens + 1, 1}}},
+                            {ceil_div(s.cols / 16, 64), s.tokens + 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 

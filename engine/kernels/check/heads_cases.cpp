@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
 
 namespace lapidary::kernels::check {
@@ -19,53 +18,6 @@ struct Shape {
     [[nodiscard]] uint32_t v_offset() const { return (heads + (raw_keys ? 0 : kv_heads)) * dim; }
     [[nodiscard]] uint32_t stride() const { return v_offset() + kv_heads * dim; }
 };
-constexpr double kEps = 1e-6;
-constexpr double kTurn = 2 * 3.14159265358979323846;
-
-// Radians a position; the last quarter of the pairs stands still.
-double frequency(uint32_t dim, uint32_t pair) {
-    return 4 * pair >= 3 * dim / 2 ? 0 : std::pow(10'000.0, -2.0 * pair / dim);
-}
-
-// [dim / 2, 4]: turns a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
-std::vector<float> rates_of(uint32_t dim) {
-    const auto coarse = [](double value) {
-        int exponent = 0;
-        const double mantissa = std::frexp(value, &exponent);
-        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
-    };
-    std::vector<float> out;
-    for (uint32_t pair = 0; pair < dim / 2; ++pair) {
-        const double turns = frequency(dim, pair) / kTurn;
-        const double first = coarse(turns);
-        const double second = coarse(turns - first);
-        out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
-    }
-    return out;
-}
-
-// x / sqrt(mean(x²) + eps) ⊙ w, w empty: 1
-std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w) {
-    double sum = 0;
-    for (const float v : x) sum += double(v) * double(v);
-    std::vector<double> y(x.size());
-    for (size_t i = 0; i < x.size(); ++i) {
-        y[i] = double(x[i]) / std::sqrt(sum / double(x.size()) + kEps) * (w.empty() ? 1.0 : double(w[i]));
-    }
-    return y;
-}
-
-// Pair i is (x[i], x[i + dim / 2]), turned by position · frequency.
-void rope(std::vector<double>& x, uint32_t position) {
-    const auto dim = uint32_t(x.size());
-    for (uint32_t i = 0; i < dim / 2; ++i) {
-        const double angle = position * frequency(dim, i);
-        const double a = x[i];
-        const double b = x[i + dim / 2];
-        x[i] = a * std::cos(angle) - b * std::sin(angle);
-        x[i + dim / 2] = a * std::sin(angle) + b * std::cos(angle);
-    }
-}
 
 // step, norms: [2, dim], rates, qkv: [tokens, stride], k_cache, v_cache: [ring, kv_heads, dim]
 std::vector<Array> arrays_of(const Shape& s, Random& random) {

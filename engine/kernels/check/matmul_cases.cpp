@@ -4,6 +4,14 @@
 namespace lapidary::kernels::check {
 namespace {
 
+// step, w, x, aux, y
+std::vector<Array> arrays_of(const Product& p, Random& random) {
+    const Operands operands = operands_of(p, random);
+    const std::vector<float> x = random.floats(x_rows(p) * size_t(p.cols));
+    Array y = y_of(p, operands, std::vector<double>(x.begin(), x.end()), random);
+    return {step(0, p.tokens), given(operands.w.packed), given(x), operands.aux(p), std::move(y)};
+}
+
 Case matmul(const Product& p) {
     constexpr uint32_t kTile = 64;
     const uint32_t outputs = p.finish == Finish::gelu_gate ? kTile / 2 : kTile;

@@ -6,9 +6,9 @@ namespace lapidary::kernels::check {
 namespace {
 
 // Σ_i w[i] · x[i]
-double dot(std::span<const float> w, std::span<const float> x) {
+double dot(std::span<const float> w, std::span<const double> x) {
     double sum = 0;
-    for (size_t i = 0; i < w.size(); ++i) sum += double(w[i]) * double(x[i]);
+    for (size_t i = 0; i < w.size(); ++i) sum += double(w[i]) * x[i];
     return sum;
 }
 
@@ -53,35 +53,45 @@ std::vector<gpu::Constant> constants_of(const Product& p) {
     return out;
 }
 
-std::vector<Array> arrays_of(const Product& p, Random& random) {
-    const uint64_t matrices = std::max(p.experts, 1u);
-    const Weights w = random_weights(random, p.type, matrices * p.w_rows(), p.cols);
-    // [tokens (· slots), cols]
-    const std::vector<float> x = random.floats(size_t(p.tokens * (p.x_per_slot ? p.slots : 1) * p.cols));
-    const std::vector<float> factors = random.floats(size_t(p.tokens * p.aux_stride()));
-    std::vector<uint32_t> chosen(size_t(p.tokens) * p.slots);  // [tokens, slots]
-    for (uint32_t& expert : chosen) expert = random.below(uint32_t(matrices));
-    Array y = written(random, size_t(p.tokens * p.slots * p.y_stride()));
+Operands operands_of(const Product& p, Random& random) {
+    const uint32_t matrices = std::max(p.experts, 1u);
+    Operands out{.w = random_weights(random, p.type, matrices * p.w_rows(), p.cols),
+                 .factors = random.floats(size_t(p.tokens * p.aux_stride())),
+                 .chosen = std::vector<uint32_t>(size_t(p.tokens) * p.slots)};
+    for (uint32_t& expert : out.chosen) expert = random.below(matrices);
+    return out;
+}
 
+Array Operands::aux(const Product& p) const {
+    return p.finish == Finish::gelu_times_aux ? given(factors) : given(chosen);
+}
+
+std::vector<double> results_of(const Product& p, const Operands& operands, std::span<const double> x) {
     const auto w_row = [&](uint64_t matrix, uint64_t row) {
-        return std::span(w.values).subspan(size_t((matrix * p.w_rows() + row) * p.cols), size_t(p.cols));
+        return std::span(operands.w.values).subspan(size_t((matrix * p.w_rows() + row) * p.cols), size_t(p.cols));
     };
-    for (uint64_t t = 0; t < p.tokens; ++t) {
-        for (uint64_t s = 0; s < p.slots; ++s) {
-            const uint64_t slot = t * p.slots + s;
-            const uint64_t x_row = p.x_per_slot ? slot : t;
-            const auto in = std::span(x).subspan(size_t(x_row * p.cols), size_t(p.cols));
-            const uint64_t matrix = p.experts > 0 ? chosen[size_t(slot)] : 0;
-            for (uint64_t r = 0; r < p.out; ++r) {
-                const double a = dot(w_row(matrix, r), in);
-                const double b = p.finish == Finish::gelu_gate ? dot(w_row(matrix, p.out + r), in) : 0;
-                const float factor = factors[size_t(t * p.aux_stride() + (p.aux_offset() + r) % p.aux_stride())];
-                y.expected[size_t(slot * p.y_stride() + p.y_offset() + r)] = finished(p, a, b, factor);
-            }
+    std::vector<double> out;
+    for (uint64_t slot = 0; slot < uint64_t{p.tokens} * p.slots; ++slot) {
+        const uint64_t token = slot / p.slots;
+        const auto in = x.subspan(size_t((p.x_per_slot ? slot : token) * p.cols), size_t(p.cols));
+        const uint64_t matrix = p.experts > 0 ? operands.chosen[size_t(slot)] : 0;
+        for (uint64_t r = 0; r < p.out; ++r) {
+            const double a = dot(w_row(matrix, r), in);
+            const double b = p.finish == Finish::gelu_gate ? dot(w_row(matrix, p.out + r), in) : 0;
+            const float factor = operands.factors[size_t(token * p.aux_stride() + p.aux_offset() + r)];
+            out.push_back(finished(p, a, b, factor));
         }
     }
-    const bool has_factors = p.finish == Finish::gelu_times_aux;
-    return {step(0, p.tokens), given(w.packed), given(x), has_factors ? given(factors) : given(chosen), std::move(y)};
+    return out;
+}
+
+Array y_of(const Product& p, const Operands& operands, std::span<const double> x, Random& random) {
+    const std::vector<double> results = results_of(p, operands, x);
+    Array y = written(random, size_t(p.tokens * p.slots * p.y_stride()));
+    for (size_t i = 0; i < results.size(); ++i) {
+        y.expected[size_t(i / p.out * p.y_stride() + p.y_offset() + i % p.out)] = results[i];
+    }
+    return y;
 }
 
 }  // namespace lapidary::kernels::check

@@ -33,7 +33,7 @@ inline constexpr float kCap = 30;
 
 // The soft cap takes the difference of two numbers of the size of the cap.
 inline double limit_of(const Product& p) {
-    return p.finish == Finish::softcap ? 1e-5 : 3e-6;
+    return p.finish == Finish::softcap ? 3e-6 : 1.5e-6;
 }
 
 // "17 × 96, 2 tokens, gelu_gate, 8 experts"
@@ -42,8 +42,25 @@ std::string shape_of(const Product& p);
 // kCols, kOut and what the shape asks for beyond; both kernels know these.
 std::vector<gpu::Constant> constants_of(const Product& p);
 
-// step, w, x, aux, y
-std::vector<Array> arrays_of(const Product& p, Random& random);
+// What is multiplied with x, and what finishes the product.
+struct Operands {
+    Weights w;
+    std::vector<float> factors;    // [tokens, aux_stride]
+    std::vector<uint32_t> chosen;  // [tokens, slots], which expert
+
+    [[nodiscard]] Array aux(const Product& p) const;
+};
+Operands operands_of(const Product& p, Random& random);
+
+// y of x: [tokens (· slots), cols], with nothing between the rows: [tokens, slots, out]
+std::vector<double> results_of(const Product& p, const Operands& operands, std::span<const double> x);
+// The same as the kernel leaves it, with strides and offsets.
+Array y_of(const Product& p, const Operands& operands, std::span<const double> x, Random& random);
+
+// Rows of x of a product: one a token, or one a slot.
+inline size_t x_rows(const Product& p) {
+    return size_t(p.tokens) * (p.x_per_slot ? p.slots : 1);
+}
 
 double gelu(double x);
 

@@ -1,3 +1,4 @@
+#include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
 
 namespace lapidary::kernels::check {
@@ -9,18 +10,8 @@ struct Shape {
     uint32_t add;  // how many inputs are added to h: 0, 1 or 2
     bool next;     // whether a norm of the new h follows
 };
-constexpr double kEps = 1e-6;
 constexpr float kNextScale = 0.25f;
 constexpr float kScale = 0.75f;
-
-// x / sqrt(mean(x²) + eps) ⊙ w
-std::vector<double> rms_norm(const std::vector<double>& x, std::span<const float> w) {
-    double sum = 0;
-    for (const double v : x) sum += v * v;
-    std::vector<double> y(x.size());
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] / std::sqrt(sum / double(x.size()) + kEps) * double(w[i]);
-    return y;
-}
 
 std::vector<double> row_of(const std::vector<float>& all, size_t n, size_t row) {
     return {all.begin() + ptrdiff_t(row * n), all.begin() + ptrdiff_t((row + 1) * n)};

@@ -13,6 +13,7 @@ std::span<const Suite> suites();
 
 std::vector<Case> argmax_cases();
 std::vector<Case> attention_cases();
+std::vector<Case> attention_decode_cases();
 std::vector<Case> attention_merge_cases();
 std::vector<Case> combine_cases();
 std::vector<Case> gather_cases();
@@ -22,5 +23,6 @@ std::vector<Case> matvec_cases();
 std::vector<Case> per_layer_cases();
 std::vector<Case> residual_norm_cases();
 std::vector<Case> route_cases();
+std::vector<Case> to_planes_cases();
 
 }  // namespace lapidary::kernels::check
