@@ -444,7 +444,7 @@ Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Ca
     if (const auto it = layers_programs_.find(key); it != layers_programs_.end()) co_return it->second;
     GpuRecorder program(resources_, cancel);
     CO_TRY(co_await record_layers(program, block, depth));
-    const gpu::Id id = CO_TRY(program.finish());
+    const gpu::Id id = CO_TRY(co_await program.finish());
     layers_programs_.emplace(key, id);
     co_return id;
 }
@@ -456,7 +456,7 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
     const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
     CO_TRY(co_await record_head(program, x, rows));
-    const gpu::Id id = CO_TRY(program.finish());
+    const gpu::Id id = CO_TRY(co_await program.finish());
     head_programs_.emplace(key, id);
     co_return id;
 }
@@ -472,7 +472,7 @@ Task<Result<gpu::Id>> GpuForward::greedy_program(Cancel cancel) {
             {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}, {"kStage", stage}},
             {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {stage == 0 ? kArgmaxParts : 1, 1, 1}));
     }
-    greedy_ = CO_TRY(program.finish());
+    greedy_ = CO_TRY(co_await program.finish());
     greedy_commands_ = program.labelled();
     co_return greedy_;
 }

@@ -1,7 +1,9 @@
-// Recorder: collects the commands of a program. Pipelines are made once for each kernel, format and set of constants.
+// Recorder: collects the commands of a program. Pipelines are made once for each kernel, format and set of constants, and
+// all that a program lacks together: the host compiles several at a time.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,16 @@
 #include "kernels/kernel.h"
 
 namespace lapidary::infer {
+
+// A kernel for one format and one set of constants.
+struct PipelineWanted {
+    const kernels::Kernel* kernel;
+    kernels::Format format;
+    std::vector<gpu::Constant> constants;
+
+    [[nodiscard]] std::string name() const;  // for people: "matvec.q4_k"
+    [[nodiscard]] std::string key() const;
+};
 
 // Buffers and pipelines that live as long as their owner.
 class GpuResources {
@@ -25,8 +37,9 @@ class GpuResources {
     Result<gpu::Binding> buffer(uint64_t bytes, std::string_view label);
     // A small constant array.
     Result<gpu::Binding> floats(const std::vector<float>& values, std::string_view label);
-    Task<Result<gpu::Id>> pipeline(const kernels::Kernel& kernel, kernels::Format format,
-                                   std::vector<gpu::Constant> constants, Cancel cancel);
+    // Makes those that are not there yet; pipeline() knows them then.
+    Task<Status> make_pipelines(std::span<const PipelineWanted> wanted, Cancel cancel);
+    [[nodiscard]] gpu::Id pipeline(const PipelineWanted& wanted) const { return pipelines_.at(wanted.key()); }
     void own(gpu::Id id) { ids_.push_back(id); }
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
@@ -47,10 +60,10 @@ class GpuRecorder {
 
     Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
                      std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32);
-    Result<gpu::Id> finish();
-    [[nodiscard]] size_t size() const { return commands_.size(); }
+    // Makes the pipelines, then the program.
+    Task<Result<gpu::Id>> finish();
 
-    // What was recorded, each with the kernel's name and sizes, for profiles.
+    // What was recorded and finished, each with the kernel's name and sizes, for profiles.
     struct Labelled {
         gpu::Command command;
         std::string label;
@@ -60,8 +73,14 @@ class GpuRecorder {
   private:
     GpuResources& resources_;
     Cancel cancel_;
+    struct Dispatch {
+        std::vector<gpu::Binding> bindings;
+        Grid grid;
+        std::string label;
+    };
+    std::vector<PipelineWanted> wanted_;  // one a dispatch
+    std::vector<Dispatch> dispatches_;
     std::vector<gpu::Command> commands_;
-    std::vector<std::string> labels_;
 };
 
 }  // namespace lapidary::infer
