@@ -105,6 +105,7 @@ class Api {
     Host& host_;
     PendingOps ops_;
     std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
+    infer::GpuChooser chooser_;
     uint32_t last_id_ = 0;
     double last_breath_ = 0;
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;

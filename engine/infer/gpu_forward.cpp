@@ -44,7 +44,7 @@ std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
 }  // namespace
 
 GpuForward::GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options)
-    : model_(std::move(model)), options_(options), resources_(model_->device()) {}
+    : model_(std::move(model)), options_(options), resources_(model_->device(), model_->choice().variant) {}
 
 Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                              Cancel cancel) {

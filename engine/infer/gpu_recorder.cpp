@@ -25,13 +25,6 @@ Result<gpu::Binding> GpuResources::floats(const std::vector<float>& values, std:
     return binding;
 }
 
-kernels::Variant GpuResources::variant() const {
-    const gpu::Info& info = device_.info();
-    const bool subgroups = info.subgroups && info.subgroup_min >= 32;
-    return {.reduction = subgroups ? kernels::Reduction::subgroup : kernels::Reduction::shared,
-            .activations = info.packed_dot ? kernels::Activations::planes : kernels::Activations::floats};
-}
-
 std::string PipelineWanted::name() const {
     std::string out(kernel->name);
     if (kernel->reads_weights()) out += "." + std::string(kernels::format_name(format));
@@ -60,7 +53,7 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
         if (!status) co_return false;  // the others need not be tried
         const auto& [key, one] = list[i];
         const auto access = one->kernel->accesses();
-        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->format, variant()), one->name(),
+        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->format, variant_), one->name(),
                                             {access.begin(), access.end()}, one->constants, cancel);
         if (id) {
             own(*id);

@@ -25,14 +25,14 @@ struct PipelineWanted {
 // Buffers and pipelines that live as long as their owner.
 class GpuResources {
   public:
-    explicit GpuResources(gpu::Device& device) : device_(device) {}
+    // The variant is what its pipelines are made in.
+    GpuResources(gpu::Device& device, kernels::Variant variant) : device_(device), variant_(variant) {}
     ~GpuResources();
     GpuResources(const GpuResources&) = delete;
     GpuResources& operator=(const GpuResources&) = delete;
 
     [[nodiscard]] gpu::Device& device() const { return device_; }
-    // Which variant of the kernels suits the device.
-    [[nodiscard]] kernels::Variant variant() const;
+    [[nodiscard]] kernels::Variant variant() const { return variant_; }
 
     Result<gpu::Binding> buffer(uint64_t bytes, std::string_view label);
     // A small constant array.
@@ -45,6 +45,7 @@ class GpuResources {
 
   private:
     gpu::Device& device_;
+    kernels::Variant variant_;
     std::vector<gpu::Id> ids_;
     std::map<std::string, gpu::Id> pipelines_;
     uint64_t bytes_ = 0;

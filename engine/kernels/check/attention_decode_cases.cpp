@@ -178,8 +178,9 @@ std::vector<Case> attention_decode_cases() {
          .sharers = 4,
          .most = 2},
         {650, 127});
-    add(false, {.heads = 2, .kv_heads = 2, .dim = 40, .position = 0, .ring = 300, .half = true, .sharers = 32}, {258});
-    add(false, {.heads = 2, .kv_heads = 1, .dim = 16, .position = 0, .ring = 80, .sharers = 64, .most = 6}, {70});
+    add(false, {.heads = 2, .kv_heads = 2, .dim = 40, .position = 0, .ring = 300, .half = true, .sharers = 32},
+        {258, 255});
+    add(false, {.heads = 2, .kv_heads = 1, .dim = 16, .position = 0, .ring = 80, .sharers = 64, .most = 6}, {70, 63});
     add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .sharers = 2}, {66});
     return out;
 }

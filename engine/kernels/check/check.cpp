@@ -1,6 +1,7 @@
 #include "kernels/check/check.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/all.h"
 #include "base/byte_source.h"
@@ -176,12 +177,20 @@ Task<Result<std::vector<Outcome>>> run(gpu::Device& device, Options options, Pro
     for (size_t s = 0; s < cases.size(); ++s) {
         const Kernel& kernel = suites()[s].kernel;
         if (!wanted(options.kernels, std::string(kernel.name))) continue;
-        for (const Variant variant : variants_of(kernel, device.info())) {
+        for (const Variant variant :
+             options.variant ? std::vector{*options.variant} : variants_of(kernel, device.info())) {
+            std::set<Format> seen;
             for (size_t i = 0; i < cases[s].size(); ++i) {
                 const Case& test = cases[s][i];
-                if (!applies(test, variant) || (options.quick && !test.quick)) continue;
-                if (test.weights && !wanted(options.formats, format_of(*test.weights))) continue;
-                jobs.push_back({kernel, test, variant, 1000 * s + i});
+                const Format format = test.weights ? format_of(*test.weights) : Format::f32;
+                if (test.weights && !wanted(options.formats, format)) continue;
+                if ((options.quick || options.brief) && !test.quick) continue;
+                // Weights in floating point have no other variant than floats.
+                const bool plain = options.variant && !holds_whole_numbers(format);
+                const Variant used{.reduction = variant.reduction,
+                                   .activations = plain ? Activations::floats : variant.activations};
+                if (!applies(test, used) || (options.brief && !seen.insert(format).second)) continue;
+                jobs.push_back({kernel, test, used, 1000 * s + i});
             }
         }
     }

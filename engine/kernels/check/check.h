@@ -5,18 +5,21 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gpu/device.h"
-#include "kernels/weight_format.h"
+#include "kernels/kernel.h"
 
 namespace lapidary::kernels::check {
 
 struct Options {
     std::vector<std::string> kernels;  // by name; empty: all
     std::vector<Format> formats;       // of weights; empty: all
-    bool quick = false;                // one case for each kernel, variant and format
+    bool quick = false;                // few cases for each kernel, variant and format
+    bool brief = false;                // only the first of those
+    std::optional<Variant> variant;    // only this one; empty: all that the device allows
 };
 
 // One case in one variant.

@@ -11,6 +11,7 @@ interface Flags {
     json?: boolean;
     without?: string[];
     kernels?: string[];
+    formats?: string[];
 }
 
 const list = (text: string) => text.split(',').filter((word) => word !== '');
@@ -22,6 +23,7 @@ export function addSelfTest(program: Command, interrupts: Interrupts): void {
         .option('--quick', 'one case for each kernel and weight format')
         .option('--without <features>', 'do without GPU features, such as subgroups', list)
         .option('--kernels <names>', 'only these kernels, such as matvec,matmul', list)
+        .option('--formats <names>', 'only weights in these formats, such as q4_k,f16', list)
         .option('--json', 'every case as JSON')
         .addHelpText('after', '\nExample:\n  lapidary selftest --quick --without subgroups')
         .action(async (flags: Flags) => {
