@@ -25,6 +25,7 @@ Api::Method Api::find_method(std::string_view name) {
         {"model.detokenize", &Api::model_detokenize},
         {"model.quantize", &Api::model_quantize},
         {"model.synth", &Api::model_synth},
+        {"gpu.check", &Api::gpu_check},
         {"session.create", &Api::session_create},
         {"session.close", &Api::session_close},
         {"session.logits", &Api::session_logits},

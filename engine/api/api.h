@@ -73,6 +73,9 @@ class Api {
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
 
+    // check_method.cpp
+    Task<Result<Reply>> gpu_check(Call& call);
+
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
     Task<Result<Reply>> session_close(Call& call);
@@ -107,6 +110,7 @@ class Api {
     Host& host_;
     PendingOps ops_;
     std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
+    infer::GpuChooser chooser_;
     uint32_t last_id_ = 0;
     double last_breath_ = 0;
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;

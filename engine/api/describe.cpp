@@ -133,6 +133,17 @@ Json describe(OpenModel& model, KvFormat kv) {
                             {"tokens", array_size(header, "tokenizer.ggml.tokens")},
                             {"merges", array_size(header, "tokenizer.ggml.merges")}};
     }
+    if (model.gpu_weights != nullptr) out["gpu"] = describe(model.gpu_weights->choice());
+    return out;
+}
+
+Json describe(const infer::GpuChoice& choice) {
+    const bool subgroups = choice.variant.reduction == kernels::Reduction::subgroup;
+    const bool planes = choice.variant.activations == kernels::Activations::planes;
+    Json out = {
+        {"variant", {{"reduction", subgroups ? "subgroup" : "shared"}, {"activations", planes ? "planes" : "floats"}}},
+        {"selftest", {{"cases", choice.cases}, {"ms", choice.selftest_ms}, {"wrong", choice.wrong}}}};
+    if (choice.planes_ms > 0) out["matvec_ms"] = {{"planes", choice.planes_ms}, {"floats", choice.floats_ms}};
     return out;
 }
 

@@ -11,4 +11,7 @@ namespace lapidary::api {
 // `kv`: how keys and values are kept, for what they need in memory.
 Json describe(OpenModel& model, KvFormat kv);
 
+// {variant: {reduction, activations}, selftest: {cases, ms, wrong}, matvec_ms: {planes, floats}}
+Json describe(const infer::GpuChoice& choice);
+
 }  // namespace lapidary::api

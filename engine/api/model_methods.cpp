@@ -53,7 +53,8 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     co_return Reply{.json = describe(*model, CO_TRY(kv_of(call)))};
 }
 
-// {model, backend, without_features} → {bytes, adapter?}, with progress
+// {model, backend, without_features, selftest} → {bytes, adapter?, gpu?}, with progress. On the first load for a GPU a
+// few cases decide which kernels it gets; with `selftest` false it gets those it says it can run.
 Task<Result<Reply>> Api::model_load(Call& call) {
     const auto model = CO_TRY(model_of(call));
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : "cpu";
@@ -71,10 +72,17 @@ Task<Result<Reply>> Api::model_load(Call& call) {
     if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here: use the CPU backend");
     CO_TRY(co_await device_->open(CO_TRY(call.args.strings("without_features", kMaxFeatures)), call.cancel));
     if (model->gpu_weights == nullptr) {
-        model->gpu_weights = CO_TRY(co_await infer::GpuModel::load(*device_, model->file, CO_TRY(model->config()),
-                                                                   table, progress_of(call), call.cancel));
+        infer::GpuChoice choice{.variant = infer::wanted_variant(device_->info()), .wrong = {}};
+        if (CO_TRY(call.args.boolean_or("selftest", true))) {
+            choice = CO_TRY(co_await chooser_.choose(
+                *device_, infer::formats_of(*table), [this] { return host_.now(); }, call.cancel));
+        }
+        model->gpu_weights = CO_TRY(co_await infer::GpuModel::load(
+            *device_, model->file, CO_TRY(model->config()), table, std::move(choice), progress_of(call), call.cancel));
     }
-    co_return Reply{.json = {{"bytes", model->gpu_weights->bytes()}, {"adapter", device_->info().adapter}}};
+    co_return Reply{.json = {{"bytes", model->gpu_weights->bytes()},
+                             {"adapter", device_->info().adapter},
+                             {"gpu", describe(model->gpu_weights->choice())}}};
 }
 
 // {model, add_bos, parse_special, pieces} + UTF-8 → ids, {pieces}

@@ -75,6 +75,8 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
     if (tokens.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
     HostSink sink(ops_, CO_TRY(call.args.id("sink")));
+    constexpr int64_t kMost = infer::Session::kLogitRows;
+    const auto at_once = uint32_t(CO_TRY(call.args.integer_or("at_once", 1, kMost, kMost)));
     const auto count = uint32_t(tokens.size());
     const auto progress = progress_of(call);
     CO_TRY(co_await open->session->logits(
@@ -87,7 +89,7 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
             progress(position + 1, count);
             co_return Status{};
         },
-        breathe_for(call)));
+        breathe_for(call), at_once));
     co_return Reply{.json = {{"tokens", count}, {"vocabulary", open->session->runner().vocabulary()}}};
 }
 

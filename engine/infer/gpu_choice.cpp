@@ -1,92 +1,221 @@
-// How the GPU chooses the next token: the most likely one, or one drawn as sample/sampler.h draws it.
-#include <algorithm>
-#include <bit>
+#include "infer/gpu_choice.h"
 
-#include "infer/gpu_forward.h"
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/all.h"
+#include "base/log.h"
+#include "infer/gpu_recorder.h"
+#include "kernels/check/check.h"
 
 namespace lapidary::infer {
 namespace {
-constexpr int32_t kMostTopK = 256;     // sample_pick.wgsl looks at them one by one
-constexpr uint32_t kMostWindow = 256;  // a thread each in sample_adjust.wgsl
+
+using kernels::Activations;
+using kernels::Format;
+using kernels::Reduction;
+using kernels::Variant;
+using kernels::check::Outcome;
+
+std::string text_of(Variant variant) {
+    std::string out = variant.reduction == Reduction::subgroup ? "subgroups" : "workgroup memory";
+    return out + (variant.activations == Activations::planes ? " and whole numbers" : " and floats");
+}
+
+std::string text_of(const Outcome& outcome) {
+    std::string out = outcome.kernel;
+    if (!outcome.format.empty()) out += " (" + outcome.format + ")";
+    return out;
+}
+
+// A matrix times a vector, to be timed in one variant.
+class Trial {
+  public:
+    Trial(gpu::Device& device, Variant variant) : resources_(device, variant) {}
+
+    // A quarter of the matrix, and all of it many times over: software GPUs are slow, others are too fast to be timed.
+    Task<Status> prepare(Cancel cancel) {
+        w_ = CO_TRY(resources_.buffer(kernels::gpu_bytes(Format::q4_k, kSize, kSize), "w"));
+        x_ = CO_TRY(resources_.buffer(kSize * sizeof(float), "x"));
+        y_ = CO_TRY(resources_.buffer(kSize * sizeof(float), "y"));
+        h_ = CO_TRY(resources_.buffer(16, "h"));
+        step_ = CO_TRY(resources_.buffer(16, "step"));
+        constexpr std::array<uint32_t, 4> kStep = {0, 1, 0, 0};
+        resources_.device().write(step_.buffer, 0, {reinterpret_cast<const uint8_t*>(kStep.data()), sizeof kStep});
+        small_ = CO_TRY(co_await program(1, kSize / 4, cancel));
+        large_ = CO_TRY(co_await program(kTimes, kSize, cancel));
+        co_return Status{};
+    }
+
+    // Milliseconds for the whole matrix, the best of a few.
+    Task<Result<double>> time(const GpuChooser::Now& now, Cancel cancel) {
+        constexpr double kSlow = 8;
+        CO_TRY(co_await best_of(1, small_, now, cancel));  // pays for what is done once
+        const double small = CO_TRY(co_await best_of(2, small_, now, cancel));
+        if (small > kSlow) co_return 4 * small;
+        co_return CO_TRY(co_await best_of(3, large_, now, cancel)) / kTimes;
+    }
+
+  private:
+    static constexpr uint32_t kSize = 2048;
+    static constexpr uint32_t kTimes = 64;
+
+    Task<Result<gpu::Id>> program(uint32_t times, uint32_t rows, Cancel cancel) {
+        constexpr uint32_t kThreads = 128;
+        constexpr uint32_t kLanes = 8;
+        GpuRecorder recorder(resources_, cancel);
+        for (uint32_t i = 0; i < times; ++i) {
+            CO_TRY(co_await recorder.add(kernels::kMatvec,
+                                         {{"kCols", double(kSize)},
+                                          {"kOut", double(kSize)},
+                                          {"kSource", 0.0},
+                                          {"kLanes", double(kLanes)},
+                                          {"kRows", 1.0},
+                                          {"kThreads", double(kThreads)}},
+                                         {w_, x_, step_, step_, step_, step_, h_, y_},
+                                         {rows / (kThreads / kLanes), 1, 1}, Format::q4_k));
+        }
+        co_return co_await recorder.finish();
+    }
+
+    Task<Result<double>> best_of(int times, gpu::Id program, const GpuChooser::Now& now, Cancel cancel) {
+        gpu::Device& device = resources_.device();
+        double best = 0;
+        for (int i = 0; i < times; ++i) {
+            double ms = 0;
+            if (device.info().timestamps) {
+                ms = CO_TRY(co_await device.time(program, 1, cancel)) / 1e6;
+            } else {
+                const double from = now();
+                device.run(program);
+                CO_TRY(co_await device.sync(cancel));
+                ms = now() - from;
+            }
+            if (i == 0 || ms < best) best = ms;
+        }
+        co_return best;
+    }
+
+    GpuResources resources_;
+    gpu::Binding w_, x_, y_, h_, step_;  // zeros: what is computed takes as long as anything else
+    gpu::Id small_ = 0;
+    gpu::Id large_ = 0;
+};
+
+// Whole numbers are several times faster where the hardware multiplies bytes, and slower where it only pretends to.
+Task<Status> measure(gpu::Device& device, const GpuChooser::Now& now, Cancel cancel, GpuChoice& choice) {
+    constexpr double kClearly = 0.9;
+    if (choice.variant.activations != Activations::planes) co_return Status{};
+    Variant floats = choice.variant;
+    floats.activations = Activations::floats;
+    Trial planes_trial(device, choice.variant);
+    Trial floats_trial(device, floats);
+    const std::array<Trial*, 2> trials = {&planes_trial, &floats_trial};
+    std::array<Status, 2> prepared;
+    co_await for_all(trials.size(), trials.size(), [&](size_t i) -> Task<bool> {
+        prepared[i] = co_await trials[i]->prepare(cancel);
+        co_return true;
+    });
+    for (Status& status : prepared) CO_TRY(std::move(status));
+    choice.planes_ms = CO_TRY(co_await planes_trial.time(now, cancel));
+    choice.floats_ms = CO_TRY(co_await floats_trial.time(now, cancel));
+    if (choice.floats_ms < kClearly * choice.planes_ms) choice.variant = floats;
+    co_return Status{};
+}
+
+// Whether the chosen variant computes what it should. If not, a safer one is chosen, while there is one.
+Task<Result<bool>> passes(gpu::Device& device, const std::vector<Format>& formats, const GpuChooser::Now& now,
+                          Cancel cancel, GpuChoice& choice) {
+    // What most of the work is done by comes first; the rest only where the driver compiles it in no time.
+    constexpr double kLong = 2000;
+    const std::vector<Format> main = {formats.front()};
+    const std::vector<Format> others(formats.begin() + 1, formats.end());
+    std::vector<std::string> next = {"attention_decode", "heads"};
+    if (!others.empty()) next.emplace_back("matvec");
+    const std::vector<kernels::check::Options> parts = {
+        {.kernels = {"matvec", "residual_norm"}, .formats = main, .brief = true, .variant = choice.variant},
+        {.kernels = next, .formats = others, .brief = true, .variant = choice.variant},
+        {.kernels = {"matmul"}, .formats = main, .brief = true, .variant = choice.variant},
+    };
+    std::vector<Outcome> wrong;
+    const double from = now();
+    for (const auto& options : parts) {
+        if (now() - from > kLong) break;
+        for (Outcome& outcome : CO_TRY(co_await kernels::check::run(device, options, nullptr, cancel))) {
+            ++choice.cases;
+            if (!outcome.ok) wrong.push_back(std::move(outcome));
+        }
+    }
+    if (wrong.empty()) co_return true;
+    const Outcome& first = wrong.front();
+    const std::string reason = first.problem.empty() ? format("a relative error of {}", first.error) : first.problem;
+    const bool only_products = std::ranges::all_of(wrong, [](const Outcome& o) { return o.kernel == "matvec"; });
+    const auto safer = safer_variant(choice.variant, only_products);
+    if (!safer) {
+        co_return fail(Code::unsupported,
+                       "this GPU ({}) computes '{}' wrongly ({}), in the safest way there is: use the CPU backend",
+                       device.info().adapter, text_of(first), reason);
+    }
+    std::string sentence = format("this GPU computes '{}' wrongly with {} ({}): it gets {} instead", text_of(first),
+                                  text_of(choice.variant), reason, text_of(*safer));
+    log(LogLevel::warning, "{}", sentence);
+    choice.wrong.push_back(std::move(sentence));
+    choice.variant = *safer;
+    co_return false;
+}
+
 }  // namespace
 
-bool GpuForward::sampling_fits(const sample::Params& params) {
-    const bool greedy = params.temperature == 0;
-    return (greedy || (params.top_k > 0 && params.top_k <= kMostTopK)) && params.penalty_window <= kMostWindow &&
-           params.logit_bias.size() <= kMostBiases;
+Variant wanted_variant(const gpu::Info& info) {
+    const bool subgroups = info.subgroups && info.subgroup_min >= 32;
+    return {.reduction = subgroups ? Reduction::subgroup : Reduction::shared,
+            .activations = info.packed_dot ? Activations::planes : Activations::floats};
 }
 
-void GpuForward::write_sampling(const sample::Params& params) {
-    const bool penalises = params.repeat_penalty != 1 || params.presence_penalty != 0 || params.frequency_penalty != 0;
-    const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
-    const std::array<uint32_t, 12> words = {bits(params.temperature),
-                                            bits(params.top_p),
-                                            bits(params.min_p),
-                                            bits(params.repeat_penalty),
-                                            bits(params.presence_penalty),
-                                            bits(params.frequency_penalty),
-                                            params.temperature == 0 ? 1u : uint32_t(params.top_k),
-                                            penalises ? params.penalty_window : 0,
-                                            uint32_t(params.seed),
-                                            uint32_t(params.seed >> 32),
-                                            uint32_t(params.logit_bias.size()),
-                                            0};
-    device().write(a_.sampling.buffer, 0, {reinterpret_cast<const uint8_t*>(words.data()), sizeof(words)});
-    if (params.logit_bias.empty()) return;
-    std::vector<uint32_t> biases;
-    for (const auto& [token, bias] : params.logit_bias) {
-        // An infinite bias is as good as a very large one, and stays a number.
-        biases.insert(biases.end(), {uint32_t(token), bits(std::clamp(bias, -1e38f, 1e38f))});
+std::optional<Variant> safer_variant(Variant variant, bool only_products) {
+    const bool planes = variant.activations == Activations::planes;
+    const bool subgroups = variant.reduction == Reduction::subgroup;
+    if (planes && (only_products || !subgroups)) {
+        variant.activations = Activations::floats;
+        return variant;
     }
-    device().write(a_.biases.buffer, 0, {reinterpret_cast<const uint8_t*>(biases.data()), biases.size() * 4});
+    if (!subgroups) return std::nullopt;
+    variant.reduction = Reduction::shared;
+    return variant;
 }
 
-void GpuForward::write_history(uint32_t position, std::span<const int32_t> tokens) {
-    device().write(a_.history.buffer, uint64_t(position) * 4,
-                   {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
+std::vector<Format> formats_of(const model::WeightTable& table) {
+    std::map<Format, uint64_t> bytes;
+    table.for_each([&](const model::Weight& weight) {
+        if (weight.rows > 1) bytes[kernels::format_of(weight.type)] += weight.bytes();
+    });
+    std::vector<std::pair<uint64_t, Format>> order;
+    for (const auto& [format, count] : bytes) order.emplace_back(count, format);
+    std::ranges::sort(order, std::greater{});
+    std::vector<Format> out;
+    for (const auto& [count, format] : order) out.push_back(format);
+    return out;
 }
 
-Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
-    const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}};
-    const auto argmax = [&](double stage) {
-        std::vector<gpu::Constant> constants = sizes;
-        constants.push_back({"kStage", stage});
-        return program.add(kernels::kArgmax, constants, {a_.step, a_.logits, a_.best, a_.ids, a_.history},
-                           {stage == 0 ? kArgmaxParts : 1, 1, 1});
-    };
-    if (choice == Choice::likeliest) {
-        CO_TRY(co_await argmax(0));
-        co_return co_await argmax(1);
+Task<Result<GpuChoice>> GpuChooser::choose(gpu::Device& device, std::vector<Format> formats, Now now, Cancel cancel) {
+    // What is found out is kept only when all of it was: a load may be cancelled, and two may be under way.
+    GpuChoice choice{.variant = wanted_variant(device.info()), .wrong = {}};
+    if (known_) {
+        choice = *known_;
+    } else {
+        CO_TRY(co_await measure(device, now, cancel, choice));
     }
-    CO_TRY(co_await program.add(kernels::kSampleAdjust, {},
-                                {a_.step, a_.sampling, a_.history, a_.biases, a_.logits, a_.bins}, {1, 1, 1}));
-    CO_TRY(co_await argmax(0));
-    CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {kArgmaxParts, 1, 1}));
-    CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,
-                                {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {kArgmaxParts, 1, 1}));
-    co_return co_await program.add(kernels::kSamplePick, {},
-                                   {a_.step, a_.sampling, a_.bins, a_.candidates, a_.ids, a_.history}, {1, 1, 1});
-}
-
-Task<Result<gpu::Id>> GpuForward::choice_program(Choice choice, Cancel cancel) {
-    if (const auto it = choice_programs_.find(choice); it != choice_programs_.end()) co_return it->second;
-    GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_choice(program, choice));
-    const gpu::Id id = CO_TRY(program.finish());
-    choice_programs_.emplace(choice, id);
-    co_return id;
-}
-
-Task<Result<gpu::Id>> GpuForward::decode_program(Choice choice, Cancel cancel) {
-    if (const auto it = decode_programs_.find(choice); it != decode_programs_.end()) co_return it->second;
-    GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_layers(program, 1, Depth::all));
-    CO_TRY(co_await record_head(program, a_.xn, 1));
-    CO_TRY(co_await record_choice(program, choice));
-    const gpu::Id id = CO_TRY(program.finish());
-    if (choice == Choice::likeliest) greedy_commands_ = program.labelled();
-    decode_programs_.emplace(choice, id);
-    co_return id;
+    std::erase_if(formats, [&](Format format) { return std::ranges::find(tested_, format) != tested_.end(); });
+    if (!formats.empty()) {
+        const double from = now();
+        while (!CO_TRY(co_await passes(device, formats, now, cancel, choice))) {
+        }
+        choice.selftest_ms += now() - from;
+    }
+    known_ = choice;
+    tested_.insert(tested_.end(), formats.begin(), formats.end());
+    co_return choice;
 }
 
 }  // namespace lapidary::infer

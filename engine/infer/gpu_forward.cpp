@@ -41,10 +41,17 @@ std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
     return out;
 }
 
+kernels::Variant variant_with(kernels::Variant variant, KvFormat kv) {
+    variant.kv = kv;
+    return variant;
+}
+
 }  // namespace
 
 GpuForward::GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options)
-    : model_(std::move(model)), options_(options), resources_(model_->device(), options.kv) {}
+    : model_(std::move(model)),
+      options_(options),
+      resources_(model_->device(), variant_with(model_->choice().variant, options.kv)) {}
 
 Task<Result<std::unique_ptr<GpuForward>>> GpuForward::create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                              Cancel cancel) {
@@ -471,7 +478,7 @@ Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Ca
     if (const auto it = layers_programs_.find(key); it != layers_programs_.end()) co_return it->second;
     GpuRecorder program(resources_, cancel);
     CO_TRY(co_await record_layers(program, block, depth));
-    const gpu::Id id = CO_TRY(program.finish());
+    const gpu::Id id = CO_TRY(co_await program.finish());
     layers_programs_.emplace(key, id);
     co_return id;
 }
@@ -483,7 +490,7 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
     const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
     CO_TRY(co_await record_head(program, x, rows));
-    const gpu::Id id = CO_TRY(program.finish());
+    const gpu::Id id = CO_TRY(co_await program.finish());
     head_programs_.emplace(key, id);
     co_return id;
 }

@@ -148,8 +148,8 @@ std::vector<float> GpuModel::vector(const Weight& weight) const {
 Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, const gguf::File& file,
                                                        std::shared_ptr<const model::Config> config,
                                                        std::shared_ptr<const model::WeightTable> table,
-                                                       Progress progress, Cancel cancel) {
-    std::shared_ptr<GpuModel> out(new GpuModel(device, config, table));
+                                                       GpuChoice choice, Progress progress, Cancel cancel) {
+    std::shared_ptr<GpuModel> out(new GpuModel(device, config, table, std::move(choice)));
     Loader loader{*out, file, std::move(progress), cancel, 0, model::weight_bytes(*table)};
     out->token_embd = CO_TRY(co_await loader.matrix({&table->token_embd}));
     out->output = CO_TRY(co_await loader.matrix({&table->output}));

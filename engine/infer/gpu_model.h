@@ -8,6 +8,7 @@
 
 #include "gguf/file.h"
 #include "gpu/device.h"
+#include "infer/gpu_choice.h"
 #include "kernels/weight_format.h"
 #include "model/config.h"
 #include "model/weights.h"
@@ -47,12 +48,13 @@ class GpuModel {
     static Task<Result<std::shared_ptr<GpuModel>>> load(gpu::Device& device, const gguf::File& file,
                                                         std::shared_ptr<const model::Config> config,
                                                         std::shared_ptr<const model::WeightTable> table,
-                                                        Progress progress, Cancel cancel);
+                                                        GpuChoice choice, Progress progress, Cancel cancel);
     ~GpuModel();
     GpuModel(const GpuModel&) = delete;
     GpuModel& operator=(const GpuModel&) = delete;
 
     [[nodiscard]] gpu::Device& device() const { return device_; }
+    [[nodiscard]] const GpuChoice& choice() const { return choice_; }
     [[nodiscard]] const model::Config& config() const { return *config_; }
     [[nodiscard]] const model::WeightTable& table() const { return *table_; }
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
@@ -70,14 +72,15 @@ class GpuModel {
 
   private:
     GpuModel(gpu::Device& device, std::shared_ptr<const model::Config> config,
-             std::shared_ptr<const model::WeightTable> table)
-        : device_(device), config_(std::move(config)), table_(std::move(table)) {}
+             std::shared_ptr<const model::WeightTable> table, GpuChoice choice)
+        : device_(device), config_(std::move(config)), table_(std::move(table)), choice_(std::move(choice)) {}
 
     struct Loader;
 
     gpu::Device& device_;
     std::shared_ptr<const model::Config> config_;
     std::shared_ptr<const model::WeightTable> table_;
+    GpuChoice choice_;
     std::vector<gpu::Id> buffers_;
     std::vector<std::pair<std::string, std::vector<float>>> vectors_;
     uint64_t bytes_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/all.h"
+
 namespace lapidary::infer {
 
 GpuResources::~GpuResources() {
@@ -23,29 +25,45 @@ Result<gpu::Binding> GpuResources::floats(const std::vector<float>& values, std:
     return binding;
 }
 
-kernels::Variant GpuResources::variant() const {
-    const gpu::Info& info = device_.info();
-    const bool subgroups = info.subgroups && info.subgroup_min >= 32;
-    return {.reduction = subgroups ? kernels::Reduction::subgroup : kernels::Reduction::shared,
-            .activations = info.packed_dot ? kernels::Activations::planes : kernels::Activations::floats,
-            .kv = kv_};
+std::string PipelineWanted::name() const {
+    std::string out(kernel->name);
+    if (kernel->reads_weights()) out += "." + std::string(kernels::format_name(format));
+    return out;
 }
 
-Task<Result<gpu::Id>> GpuResources::pipeline(const kernels::Kernel& kernel, kernels::Format format,
-                                             std::vector<gpu::Constant> constants, Cancel cancel) {
-    std::string label(kernel.name);
-    if (kernel.reads_weights()) label += "." + std::string(kernels::format_name(format));
-    std::string key = label;
+std::string PipelineWanted::key() const {
+    std::string out = name();
     for (const gpu::Constant& constant : constants) {
-        key += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
+        out += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
     }
-    if (const auto it = pipelines_.find(key); it != pipelines_.end()) co_return it->second;
-    const auto access = kernel.accesses();
-    const gpu::Id id = CO_TRY(co_await device_.pipeline(kernels::shader(kernel, format, variant()), label,
-                                                        {access.begin(), access.end()}, std::move(constants), cancel));
-    own(id);
-    pipelines_.emplace(std::move(key), id);
-    co_return id;
+    return out;
+}
+
+Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted, Cancel cancel) {
+    // Enough to keep a compiler with many threads busy.
+    constexpr size_t kAtOnce = 16;
+    std::map<std::string, const PipelineWanted*> missing;
+    for (const PipelineWanted& one : wanted) {
+        std::string key = one.key();
+        if (!pipelines_.contains(key)) missing.emplace(std::move(key), &one);
+    }
+    const std::vector<std::pair<std::string, const PipelineWanted*>> list(missing.begin(), missing.end());
+    Status status;
+    co_await for_all(list.size(), kAtOnce, [&](size_t i) -> Task<bool> {
+        if (!status) co_return false;  // the others need not be tried
+        const auto& [key, one] = list[i];
+        const auto access = one->kernel->accesses();
+        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->format, variant_), one->name(),
+                                            {access.begin(), access.end()}, one->constants, cancel);
+        if (id) {
+            own(*id);
+            pipelines_.emplace(key, *id);
+        } else if (status) {
+            status = std::unexpected(std::move(id).error());
+        }
+        co_return true;
+    });
+    co_return status;
 }
 
 Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
@@ -56,24 +74,29 @@ Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Co
         const bool is_size = constant.name == "kOut" || constant.name == "kCols" || constant.name == "kDim";
         if (is_size) label += lapidary::format(" {}", uint64_t(constant.value));
     }
-    labels_.push_back(std::move(label));
-    const gpu::Id pipeline = CO_TRY(co_await resources_.pipeline(kernel, format, std::move(constants), cancel_));
-    const gpu::Id group = CO_TRY(resources_.device().bind_group(pipeline, bindings));
-    resources_.own(group);
-    commands_.push_back({pipeline, group, grid.x, grid.y, grid.z});
+    wanted_.push_back({.kernel = &kernel, .format = format, .constants = std::move(constants)});
+    dispatches_.push_back({.bindings = std::move(bindings), .grid = grid, .label = std::move(label)});
     co_return Status{};
 }
 
 std::vector<GpuRecorder::Labelled> GpuRecorder::labelled() const {
     std::vector<Labelled> out;
-    for (size_t i = 0; i < commands_.size(); ++i) out.push_back({commands_[i], labels_[i]});
+    for (size_t i = 0; i < commands_.size(); ++i) out.push_back({commands_[i], dispatches_[i].label});
     return out;
 }
 
-Result<gpu::Id> GpuRecorder::finish() {
-    const gpu::Id id = TRY(resources_.device().program(commands_));
+Task<Result<gpu::Id>> GpuRecorder::finish() {
+    CO_TRY(co_await resources_.make_pipelines(wanted_, cancel_));
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+        const Dispatch& dispatch = dispatches_[i];
+        const gpu::Id pipeline = resources_.pipeline(wanted_[i]);
+        const gpu::Id group = CO_TRY(resources_.device().bind_group(pipeline, dispatch.bindings));
+        resources_.own(group);
+        commands_.push_back({pipeline, group, dispatch.grid.x, dispatch.grid.y, dispatch.grid.z});
+    }
+    const gpu::Id id = CO_TRY(resources_.device().program(commands_));
     resources_.own(id);
-    return id;
+    co_return id;
 }
 
 }  // namespace lapidary::infer

@@ -1,7 +1,9 @@
-// Recorder: collects the commands of a program. Pipelines are made once for each kernel, format and set of constants.
+// Recorder: collects the commands of a program. Pipelines are made once for each kernel, format and set of constants, and
+// all that a program lacks together: the host compiles several at a time.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,30 +12,40 @@
 
 namespace lapidary::infer {
 
+// A kernel for one format and one set of constants.
+struct PipelineWanted {
+    const kernels::Kernel* kernel;
+    kernels::Format format;
+    std::vector<gpu::Constant> constants;
+
+    [[nodiscard]] std::string name() const;  // for people: "matvec.q4_k"
+    [[nodiscard]] std::string key() const;
+};
+
 // Buffers and pipelines that live as long as their owner.
 class GpuResources {
   public:
-    // With `kv`, the form in which the kernels keep keys and values.
-    GpuResources(gpu::Device& device, KvFormat kv) : device_(device), kv_(kv) {}
+    // The variant is what its pipelines are made in.
+    GpuResources(gpu::Device& device, kernels::Variant variant) : device_(device), variant_(variant) {}
     ~GpuResources();
     GpuResources(const GpuResources&) = delete;
     GpuResources& operator=(const GpuResources&) = delete;
 
     [[nodiscard]] gpu::Device& device() const { return device_; }
-    // Which variant of the kernels suits the device.
-    [[nodiscard]] kernels::Variant variant() const;
+    [[nodiscard]] kernels::Variant variant() const { return variant_; }
 
     Result<gpu::Binding> buffer(uint64_t bytes, std::string_view label);
     // A small constant array.
     Result<gpu::Binding> floats(const std::vector<float>& values, std::string_view label);
-    Task<Result<gpu::Id>> pipeline(const kernels::Kernel& kernel, kernels::Format format,
-                                   std::vector<gpu::Constant> constants, Cancel cancel);
+    // Makes those that are not there yet; pipeline() knows them then.
+    Task<Status> make_pipelines(std::span<const PipelineWanted> wanted, Cancel cancel);
+    [[nodiscard]] gpu::Id pipeline(const PipelineWanted& wanted) const { return pipelines_.at(wanted.key()); }
     void own(gpu::Id id) { ids_.push_back(id); }
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   private:
     gpu::Device& device_;
-    KvFormat kv_;
+    kernels::Variant variant_;
     std::vector<gpu::Id> ids_;
     std::map<std::string, gpu::Id> pipelines_;
     uint64_t bytes_ = 0;
@@ -49,10 +61,10 @@ class GpuRecorder {
 
     Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
                      std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32);
-    Result<gpu::Id> finish();
-    [[nodiscard]] size_t size() const { return commands_.size(); }
+    // Makes the pipelines, then the program.
+    Task<Result<gpu::Id>> finish();
 
-    // What was recorded, each with the kernel's name and sizes, for profiles.
+    // What was recorded and finished, each with the kernel's name and sizes, for profiles.
     struct Labelled {
         gpu::Command command;
         std::string label;
@@ -62,8 +74,14 @@ class GpuRecorder {
   private:
     GpuResources& resources_;
     Cancel cancel_;
+    struct Dispatch {
+        std::vector<gpu::Binding> bindings;
+        Grid grid;
+        std::string label;
+    };
+    std::vector<PipelineWanted> wanted_;  // one a dispatch
+    std::vector<Dispatch> dispatches_;
     std::vector<gpu::Command> commands_;
-    std::vector<std::string> labels_;
 };
 
 }  // namespace lapidary::infer

@@ -150,13 +150,12 @@ Task<Result<Finish>> Session::sample_answer(std::vector<float> logits, const Gen
     }
 }
 
-Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe) {
-    // All rows of a long text with a large vocabulary would not fit in memory: run a few positions at a time.
-    constexpr size_t kRows = 16;
+Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe, uint32_t at_once) {
+    const size_t rows_at_once = std::clamp(at_once, 1u, kLogitRows);
     reset();
     const size_t vocabulary = runner_->vocabulary();
-    for (size_t at = 0; at < tokens.size(); at += kRows) {
-        const auto part = std::span<const int32_t>(tokens).subspan(at, std::min(kRows, tokens.size() - at));
+    for (size_t at = 0; at < tokens.size(); at += rows_at_once) {
+        const auto part = std::span<const int32_t>(tokens).subspan(at, std::min(rows_at_once, tokens.size() - at));
         const auto rows = CO_TRY(co_await append(part, LogitsWanted::all, breathe));
         for (size_t i = 0; i < part.size(); ++i) {
             const auto begin = rows.begin() + ptrdiff_t(i * vocabulary);

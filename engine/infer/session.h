@@ -67,7 +67,10 @@ class Session {
 
     // Logits of every position of `tokens`, from an empty context, handed out one row at a time.
     using OnRow = std::function<Task<Status>(uint32_t position, std::vector<float> logits)>;
-    Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe);
+    // All rows of a long text with a large vocabulary would not fit in memory: a few positions run at a time, one when
+    // tokens should go through the model as in decoding.
+    static constexpr uint32_t kLogitRows = 16;
+    Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe, uint32_t at_once = kLogitRows);
 
     // The mean hidden state of `tokens`, from an empty context. [width]
     Task<Result<std::vector<float>>> embed(std::vector<int32_t> tokens, Breathe breathe);

@@ -11,6 +11,7 @@ import { addBench } from './commands/bench.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addQuantize } from './commands/quantize.js';
 import { addServe } from './commands/serve.js';
+import { addSelfTest } from './commands/selftest.js';
 import { addSynth } from './commands/synth.js';
 import { addDetokenize, addTokenize } from './commands/tokenize.js';
 import { UsageError, exitStatus } from './errors.js';
@@ -39,6 +40,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addQuantize(program, interrupts);
     addSynth(program, interrupts);
     addServe(program, interrupts);
+    addSelfTest(program, interrupts);
     return program;
 }
 

@@ -2,6 +2,7 @@
 // the engine asks us to read, to write or to wait. The engine never blocks; we never call it from inside itself.
 import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.js';
 import { GpuHost, type GpuOption } from './gpu/host.js';
+import type { GpuLedger } from './gpu/resources.js';
 import { parseObject, type JsonObject } from './json.js';
 import { readExactly, type ByteSink, type ByteSource } from './sources/source.js';
 import { fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
@@ -135,6 +136,11 @@ export class Engine {
     /** Bytes of WebAssembly memory in use; it never shrinks. */
     get memoryBytes(): number {
         return this.memory.buffer.byteLength;
+    }
+
+    /** What the engine holds on the GPU right now: whatever was made must be given back. */
+    get gpuLedger(): GpuLedger {
+        return this.gpu.ledger();
     }
 
     async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {

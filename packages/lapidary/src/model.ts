@@ -1,7 +1,7 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
-import { numberField, optionalString, stringField, type JsonObject } from './json.js';
+import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import { Session } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
@@ -41,6 +41,8 @@ export interface LoadedWeights {
     bytes: number;
     /** The GPU in words. */
     adapter?: string;
+    /** Which kernels it got, and what the self-test found: for people who want to know why it is slow. */
+    gpu?: JsonObject;
 }
 
 export class Model {
@@ -78,7 +80,12 @@ export class Model {
     async load(backend: Backend, options: WorkOptions = {}): Promise<LoadedWeights> {
         const { json } = await this.engine.call('model.load', { model: this.handle, backend }, callOptions(options));
         const adapter = optionalString(json, 'adapter');
-        return { bytes: Number(json['bytes'] ?? 0), ...(adapter ? { adapter } : {}) };
+        const gpu = json['gpu'];
+        return {
+            bytes: Number(json['bytes'] ?? 0),
+            ...(adapter ? { adapter } : {}),
+            ...(isObject(gpu) ? { gpu } : {}),
+        };
     }
 
     async tokenize(text: string, options: TokenizeOptions = {}): Promise<{ tokens: Int32Array; pieces: string[] }> {

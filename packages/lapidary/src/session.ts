@@ -114,13 +114,15 @@ export class Session {
     async logits(
         tokens: ArrayLike<number>,
         sink: ByteSink,
-        options: WorkOptions = {},
+        /** `atOnce`: how many tokens go through the model together; 1 is how answers are made. */
+        options: WorkOptions & { atOnce?: number | undefined } = {},
     ): Promise<{ tokens: number; vocabulary: number }> {
+        const { atOnce } = options;
         const number = this.engine.addSink(sink);
         try {
             const { json } = await this.engine.call(
                 'session.logits',
-                { session: this.handle, sink: number },
+                { session: this.handle, sink: number, ...(atOnce === undefined ? {} : { at_once: atOnce }) },
                 { ...callOptions(options), blob: tokensToBytes(tokens) },
             );
             const what = 'the answer to logits';

@@ -7,7 +7,7 @@ import { UsageError } from '../errors.js';
 import { readBinaryFile } from '../input.js';
 import { withSink, type Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
-import { parseTokensOption } from '../numbers.js';
+import { parseInteger, parseTokensOption } from '../numbers.js';
 import { ProgressLine } from '../terminal.js';
 
 interface Flags {
@@ -16,6 +16,7 @@ interface Flags {
     out: string;
     backend: string;
     kv: KvFormat;
+    atOnce?: number;
 }
 
 export function addLogits(program: Command, interrupts: Interrupts): void {
@@ -28,6 +29,7 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .requiredOption('--out <file>', 'where to write')
         .addOption(backendOption())
         .addOption(kvOption())
+        .option('--at-once <n>', 'tokens that go through the model together; 1: as when writing', parseInteger({ min: 1, max: 16 }))
         .addHelpText('after', '\nExample:\n  lapidary logits builtin --tokens 2,10979,3501 --out logits.f32')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
@@ -40,7 +42,7 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
                     const session = await model.createSession({ context: tokens.length, backend, kv: flags.kv, signal });
                     const progress = new ProgressLine('computing', 'tokens');
                     try {
-                        await session.logits(tokens, sink, { onProgress: progress.update, signal });
+                        await session.logits(tokens, sink, { atOnce: flags.atOnce, onProgress: progress.update, signal });
                     } finally {
                         progress.clear();
                     }

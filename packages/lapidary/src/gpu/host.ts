@@ -11,7 +11,7 @@ import { Loader } from './loader.js';
 import { Pipelines } from './pipelines.js';
 import { createProgram, programBytes, runProgram, timeProgram } from './programs.js';
 import { Readback } from './readback.js';
-import { Resources } from './resources.js';
+import { Resources, type GpuLedger } from './resources.js';
 
 /** WebGPU itself (`navigator.gpu`), or how to get it once it is needed. */
 export type GpuOption = GPU | (() => Promise<GPU | undefined>);
@@ -126,6 +126,10 @@ export class GpuHost {
     /** Why the device went away, if it did so by itself. */
     get lost(): string | undefined {
         return this.opened?.gpu.gone;
+    }
+
+    ledger(): GpuLedger {
+        return this.resources.ledger();
     }
 
     /** Destroys the device and everything on it. What is under way ends with an error. */

@@ -52,6 +52,23 @@ export interface Command {
 export type Resource = BufferEntry | PipelineEntry | BindGroupEntry | ProgramEntry;
 type Kind = Resource['kind'];
 
+/** What the engine holds on the GPU at a moment. */
+export interface GpuLedger {
+    buffers: number;
+    /** Of all buffers. */
+    bytes: number;
+    pipelines: number;
+    bindGroups: number;
+    programs: number;
+}
+
+const countedAs = {
+    buffer: 'buffers',
+    pipeline: 'pipelines',
+    'bind group': 'bindGroups',
+    program: 'programs',
+} as const satisfies Record<Kind, keyof GpuLedger>;
+
 export class Resources {
     private readonly entries = new Map<number, Resource>();
     private last = 0;
@@ -78,6 +95,15 @@ export class Resources {
         this.entries.delete(id);
         // The memory of the others is small, and a program may still use them.
         if (entry?.kind === 'buffer') entry.buffer.destroy();
+    }
+
+    ledger(): GpuLedger {
+        const counts: GpuLedger = { buffers: 0, bytes: 0, pipelines: 0, bindGroups: 0, programs: 0 };
+        for (const entry of this.entries.values()) {
+            if (entry.kind === 'buffer') counts.bytes += entry.bytes;
+            counts[countedAs[entry.kind]]++;
+        }
+        return counts;
     }
 
     clear(): void {

@@ -1,0 +1,78 @@
+// Every kernel against its reference, on Dawn with Chromium's software GPU.
+import assert from 'node:assert/strict';
+import { existsSync, promises as fs } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { CheckReport, CheckedCase } from 'lapidary';
+import { describe } from './commands/selftest.js';
+import { lapidary, needsEngine, root } from './testing/process.js';
+
+const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
+const slowly = { env: { LAPIDARY_GPU: 'swiftshader' }, timeoutMs: 600_000 };
+const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
+
+/** The names of the kernels there are: every file with an entry point is one. */
+async function kernelFiles(): Promise<string[]> {
+    const folder = path.join(root, 'engine', 'kernels');
+    const files = (await fs.readdir(folder)).filter((name) => name.endsWith('.wgsl'));
+    const texts = await Promise.all(files.map((name) => fs.readFile(path.join(folder, name), 'utf8')));
+    return files.filter((_, i) => texts[i]?.includes('@compute')).map((name) => name.replace('.wgsl', ''));
+}
+
+// Compiling is what takes a software GPU its time, seconds for a product. So the small kernels are checked in every
+// weight format, and products in those that differ in how they are multiplied: the formats' own part is the same in gather.
+test('every kernel computes what its reference does', options, async () => {
+    const small = (await kernelFiles()).filter((name) => name !== 'matmul' && name !== 'matvec');
+    const runs = [
+        ['--kernels', small.join()],
+        ['--kernels', 'matvec', '--formats', 'q4_k,q6_k,q8_0,f16'],
+        ['--kernels', 'matmul', '--formats', 'q4_k,f16'],
+    ];
+    const checked = new Set<string>();
+    for (const run of runs) {
+        const { status, stdout, stderr } = await lapidary(['selftest', '--json', ...run], slowly);
+        const report = JSON.parse(stdout) as CheckReport;
+        assert.deepEqual(report.cases.filter(({ ok }) => !ok), []);
+        assert.equal(stderr, '');
+        assert.equal(status, 0);
+        for (const { kernel, format } of report.cases) checked.add(kernel).add(`${kernel} ${format}`);
+    }
+    assert.deepEqual((await kernelFiles()).filter((name) => !checked.has(name)), [], 'kernels without cases');
+    assert.ok(checked.has('gather q5_k') && checked.has('matvec q6_k'));
+});
+
+test('without subgroups the self-test passes as well, and prints a table', options, async () => {
+    const kernels = ['--kernels', 'residual_norm,heads,per_layer'];
+    const args = ['selftest', '--quick', '--without', 'subgroups', ...kernels];
+    const { status, stdout, stderr } = await lapidary(args, slowly);
+    assert.equal(stderr, '');
+    assert.equal(status, 0);
+    assert.match(stdout, /^[^\n]+: (\d+) of \1 cases right/);
+    assert.match(stdout, /^heads +shared +2 .* ok$/m);
+    assert.doesNotMatch(stdout, /subgroup/);
+});
+
+test('a kernel that does not exist is wrong usage of the self-test', options, async () => {
+    const { status, stderr } = await lapidary(['selftest', '--kernels', 'matvec,fft'], slowly);
+    assert.equal(status, 1);
+    assert.match(stderr, /^lapidary: there is no kernel 'fft'; there are .*matvec/);
+});
+
+test('what is wrong is named, with the case', () => {
+    const good: CheckedCase = {
+        kernel: 'matvec',
+        format: 'q4_k',
+        variant: 'subgroup',
+        shape: '17 × 768',
+        error: 1e-7,
+        limit: 1e-5,
+        max_error: 1e-6,
+        ok: true,
+    };
+    const cases = [good, { ...good, shape: '3 × 256', error: 0.5, ok: false }, { ...good, variant: 'shared' }];
+    const lines = describe({ adapter: 'a GPU', subgroups: true, cases, failed: 1, ms: 1234 });
+    assert.equal(lines[0], 'a GPU: 2 of 3 cases right, 1.2 s');
+    assert.match(lines[3] ?? '', /^matvec +q4_k +subgroup +2 +5\.0e-1 +1e-5 +1 wrong$/);
+    assert.match(lines[4] ?? '', /^matvec +q4_k +shared +1 .*ok$/);
+    assert.equal(lines.at(-1), 'wrong: matvec q4_k subgroup, 3 × 256: error 5.00e-1');
+});

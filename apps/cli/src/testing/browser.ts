@@ -1,0 +1,73 @@
+// The library in a headless Chromium with its software GPU, as a page served from this repository.
+import { existsSync, promises as fs } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import type { CheckReport, CheckRequest } from 'lapidary';
+import { chromium } from 'playwright-core';
+import { needsEngine, root } from './process.js';
+
+const executablePath = '/usr/bin/chromium';
+
+/** What tests/browser/index.html offers. */
+interface PageFunctions {
+    check(request: CheckRequest): Promise<CheckReport>;
+    logits(request: { url: string; tokens: number[]; kv: 'f16' | 'f32'; atOnce: number }): Promise<number[]>;
+}
+
+declare global {
+    interface Window {
+        lapidaryTests?: PageFunctions;
+    }
+}
+
+/** The option of a test that needs the browser: says why it is skipped when there is none. */
+export function needsBrowser(): { skip: string | false } {
+    return existsSync(executablePath) ? needsEngine() : { skip: `there is no browser at ${executablePath}` };
+}
+
+/** Opens the page; it and its server are gone after the test. */
+export async function openPage(t: TestContext): Promise<PageFunctions> {
+    const server = http.createServer((request, response) => {
+        void serve(request.url ?? '/', response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const browser = await chromium.launch({
+        executablePath,
+        args: ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--no-sandbox'],
+    });
+    t.after(() => browser.close());
+    const page = await browser.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    await page.waitForFunction(() => window.lapidaryTests !== undefined);
+    return {
+        check: (request) => page.evaluate((value) => window.lapidaryTests!.check(value), request),
+        logits: (request) => page.evaluate((value) => window.lapidaryTests!.logits(value), request),
+    };
+}
+
+const folders: Record<string, string> = {
+    lapidary: path.join(root, 'packages', 'lapidary', 'dist'),
+    'hash-wasm': path.join(root, 'node_modules', 'hash-wasm', 'dist'),
+    fixtures: path.join(root, 'tests', 'data', 'fixtures'),
+};
+const types: Record<string, string> = {
+    '.html': 'text/html',
+    '.js': 'text/javascript',
+    '.wasm': 'application/wasm',
+};
+
+async function serve(url: string, response: http.ServerResponse): Promise<void> {
+    const [folder = '', ...rest] = new URL(url, 'http://localhost').pathname.slice(1).split('/');
+    const base = folders[folder];
+    const file = base ? path.join(base, ...rest) : path.join(root, 'tests', 'browser', folder || 'index.html');
+    try {
+        const bytes = await fs.readFile(file);
+        response.writeHead(200, { 'content-type': types[path.extname(file)] ?? 'application/octet-stream' }).end(bytes);
+    } catch {
+        response.writeHead(404).end();
+    }
+}

@@ -1,0 +1,92 @@
+// How the GPU chooses the next token: the most likely one, or one drawn as sample/sampler.h draws it.
+#include <algorithm>
+#include <bit>
+
+#include "infer/gpu_forward.h"
+
+namespace lapidary::infer {
+namespace {
+constexpr int32_t kMostTopK = 256;     // sample_pick.wgsl looks at them one by one
+constexpr uint32_t kMostWindow = 256;  // a thread each in sample_adjust.wgsl
+}  // namespace
+
+bool GpuForward::sampling_fits(const sample::Params& params) {
+    const bool greedy = params.temperature == 0;
+    return (greedy || (params.top_k > 0 && params.top_k <= kMostTopK)) && params.penalty_window <= kMostWindow &&
+           params.logit_bias.size() <= kMostBiases;
+}
+
+void GpuForward::write_sampling(const sample::Params& params) {
+    const bool penalises = params.repeat_penalty != 1 || params.presence_penalty != 0 || params.frequency_penalty != 0;
+    const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+    const std::array<uint32_t, 12> words = {bits(params.temperature),
+                                            bits(params.top_p),
+                                            bits(params.min_p),
+                                            bits(params.repeat_penalty),
+                                            bits(params.presence_penalty),
+                                            bits(params.frequency_penalty),
+                                            params.temperature == 0 ? 1u : uint32_t(params.top_k),
+                                            penalises ? params.penalty_window : 0,
+                                            uint32_t(params.seed),
+                                            uint32_t(params.seed >> 32),
+                                            uint32_t(params.logit_bias.size()),
+                                            0};
+    device().write(a_.sampling.buffer, 0, {reinterpret_cast<const uint8_t*>(words.data()), sizeof(words)});
+    if (params.logit_bias.empty()) return;
+    std::vector<uint32_t> biases;
+    for (const auto& [token, bias] : params.logit_bias) {
+        // An infinite bias is as good as a very large one, and stays a number.
+        biases.insert(biases.end(), {uint32_t(token), bits(std::clamp(bias, -1e38f, 1e38f))});
+    }
+    device().write(a_.biases.buffer, 0, {reinterpret_cast<const uint8_t*>(biases.data()), biases.size() * 4});
+}
+
+void GpuForward::write_history(uint32_t position, std::span<const int32_t> tokens) {
+    device().write(a_.history.buffer, uint64_t(position) * 4,
+                   {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
+}
+
+Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
+    const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}};
+    const auto argmax = [&](double stage) {
+        std::vector<gpu::Constant> constants = sizes;
+        constants.push_back({"kStage", stage});
+        return program.add(kernels::kArgmax, constants, {a_.step, a_.logits, a_.best, a_.ids, a_.history},
+                           {stage == 0 ? kArgmaxParts : 1, 1, 1});
+    };
+    if (choice == Choice::likeliest) {
+        CO_TRY(co_await argmax(0));
+        co_return co_await argmax(1);
+    }
+    CO_TRY(co_await program.add(kernels::kSampleAdjust, {},
+                                {a_.step, a_.sampling, a_.history, a_.biases, a_.logits, a_.bins}, {1, 1, 1}));
+    CO_TRY(co_await argmax(0));
+    CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {kArgmaxParts, 1, 1}));
+    CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,
+                                {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {kArgmaxParts, 1, 1}));
+    co_return co_await program.add(kernels::kSamplePick, {},
+                                   {a_.step, a_.sampling, a_.bins, a_.candidates, a_.ids, a_.history}, {1, 1, 1});
+}
+
+Task<Result<gpu::Id>> GpuForward::choice_program(Choice choice, Cancel cancel) {
+    if (const auto it = choice_programs_.find(choice); it != choice_programs_.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel);
+    CO_TRY(co_await record_choice(program, choice));
+    const gpu::Id id = CO_TRY(co_await program.finish());
+    choice_programs_.emplace(choice, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuForward::decode_program(Choice choice, Cancel cancel) {
+    if (const auto it = decode_programs_.find(choice); it != decode_programs_.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel);
+    CO_TRY(co_await record_layers(program, 1, Depth::all));
+    CO_TRY(co_await record_head(program, a_.xn, 1));
+    CO_TRY(co_await record_choice(program, choice));
+    const gpu::Id id = CO_TRY(co_await program.finish());
+    if (choice == Choice::likeliest) greedy_commands_ = program.labelled();
+    decode_programs_.emplace(choice, id);
+    co_return id;
+}
+
+}  // namespace lapidary::infer

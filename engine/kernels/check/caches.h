@@ -1,0 +1,77 @@
+// Keys and values as the attention kernels read them, and attention to them, said slowly.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/check/case.h"
+
+namespace lapidary::kernels::check {
+
+// The numbers in a cache.
+std::vector<float> unpacked(const CacheLayout& layout, std::span<const uint8_t> bytes);
+
+// What a row becomes when it is kept: the nearest numbers of the format. `bytes`, `scales`: where it goes.
+void pack_row(KvFormat kv, std::span<const float> row, uint8_t* bytes, uint8_t* scales);
+
+// How far a stored row may be from the one that is expected, which is rounded as it should be: sums in f32 are off by
+// some 1e-6, and that is enough to round a few elements the other way. Rounding wrongly is off by several times as much.
+double stored_limit(KvFormat kv);
+
+// How far what is computed with such a row may be off therefore; keys that were there before make no difference.
+double own_row_limit(KvFormat kv);
+
+// Whether f32 might round an element of this row, or the scale of some, the other way: then a key is another one, and
+// there is more than one right answer. Of i16 there is always some such element, of next to no weight.
+bool undecided(KvFormat kv, std::span<const double> row);
+
+// [ring, kv_heads, dim]; position p is at p mod ring.
+struct Cache {
+    uint32_t ring;
+    uint32_t kv_heads;
+    uint32_t dim;
+    KvFormat kv = KvFormat::f32;
+    std::vector<uint8_t> bytes = {};  // rows, scales. NOLINT(readability-redundant-member-init)
+    std::vector<float> values = {};   // what they stand for. NOLINT(readability-redundant-member-init)
+
+    [[nodiscard]] CacheLayout layout() const { return {.kv = kv, .rows = size_t(ring) * kv_heads, .dim = dim}; }
+
+    [[nodiscard]] size_t row_at(uint32_t position, uint32_t kv_head) const {
+        return (size_t(position % ring) * kv_heads + kv_head) * dim;
+    }
+    [[nodiscard]] std::span<const float> row(uint32_t position, uint32_t kv_head) const {
+        return std::span(values).subspan(row_at(position, kv_head), dim);
+    }
+    void fill(Random& random);
+    // Makes a row, rounded as the cache rounds it.
+    void put(uint32_t position, uint32_t kv_head, std::span<const double> row);
+    // Says that the kernel puts this row there.
+    void expect(Array& array, uint32_t position, uint32_t kv_head) const;
+    // The bytes, with some that must not be touched behind them.
+    [[nodiscard]] Array array() const;
+};
+
+// softmax(q · Kᵀ) · V over the keys [begin, end), before it is divided by the sum.
+struct Found {
+    std::vector<double> values;  // Σ p · v
+    double largest = 0;          // score
+    double sum = 0;              // Σ p
+};
+Found attend(std::span<const double> q, const Cache& keys, const Cache& values, uint32_t kv_head, uint32_t begin,
+             uint32_t end);
+
+// What the parts of an attention have left, at random (attention_decode.wgsl).
+struct Parts {
+    std::vector<float> values;     // [heads, most, dim]
+    std::vector<float> stats;      // [heads, most, 2]: (largest, sum)
+    std::vector<double> together;  // [heads, dim]
+};
+// `splits` of the `most` there is room for are there; the others hold what must not be read.
+Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, uint32_t splits);
+
+// Into how many parts so many keys go (common.wgsl).
+inline uint32_t attention_splits(uint32_t keys, uint32_t window, uint32_t most) {
+    const uint32_t seen = window > 0 ? std::min(keys, window) : keys;
+    return std::clamp((seen + 63) / 64, 1u, most);
+}
+
+}  // namespace lapidary::kernels::check

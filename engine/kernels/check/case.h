@@ -1,0 +1,78 @@
+// A case: one or more dispatches on arrays of random numbers, and what the arrays must hold afterwards.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/check/random.h"
+#include "kernels/kernel.h"
+
+namespace lapidary::kernels::check {
+
+// `planes` (planes.h): what is expected are the numbers they stand for, and the sums of their runs.
+// `cache` (caches.h): the same for keys or values, whatever their format, and for the words behind them.
+enum class Element : uint8_t { f32, f16, u32, planes, cache };
+
+// Rows of keys or values, then their scales, as kernels/kv/rows.wgsl has them.
+struct CacheLayout {
+    KvFormat kv = KvFormat::f32;
+    size_t rows = 0;
+    size_t dim = 0;
+};
+
+// An expected value that says: the kernel has no business here.
+inline constexpr double kUntouched = std::numeric_limits<double>::quiet_NaN();
+
+struct Array {
+    std::vector<uint8_t> before;  // what is uploaded
+    Element element = Element::f32;
+    // One an element; kUntouched where the bits must stay what they were. Empty: nobody looks.
+    std::vector<double> expected;
+    CacheLayout cache = {};  // of Element::cache
+};
+
+// Read by the kernel. Numbers come with some large ones behind them, which show where a kernel reads too far.
+Array given(std::span<const float> values);
+Array given(std::span<const uint32_t> values);
+Array given(std::vector<uint8_t> bytes);
+// Read and written; what is not assigned in `expected` must not change.
+Array in_place(std::span<const float> values);
+// Written only: noise before, and a margin behind that must not change.
+Array written(Random& random, size_t elements, Element element = Element::f32);
+// Where we are in the text, as every kernel wants it.
+Array step(uint32_t position, uint32_t tokens);
+
+struct Grid {
+    uint32_t x = 1, y = 1, z = 1;
+};
+
+struct Dispatch {
+    const Kernel& kernel;
+    std::vector<gpu::Constant> constants;
+    Grid grid;
+    uint32_t times = 1;  // one after the other
+    // Which array is bound where; empty: all of them, in order. (The initialiser lets lists leave it out.)
+    std::vector<size_t> bindings = {};  // NOLINT(readability-redundant-member-init)
+};
+
+struct Case {
+    std::string shape;                  // for people: "17 × 96, 2 tokens, gelu_gate"
+    std::optional<TensorType> weights;  // of kernels that read weights: what they were packed from
+    std::optional<Activations> only;    // in this form, because the case has prepared them
+    std::optional<KvFormat> kv;         // of kernels that know a cache: how it is kept
+    bool quick = false;                 // also in the self-test at load: one for each kernel and format
+    double limit = 3e-6;                // of the relative L2 error; sums in f32 are off by some 2e-7
+    std::vector<Dispatch> dispatches;
+    std::function<std::vector<Array>(Random&)> arrays;
+};
+
+inline uint32_t ceil_div(uint64_t a, uint64_t b) {
+    return uint32_t((a + b - 1) / b);
+}
+
+}  // namespace lapidary::kernels::check

@@ -1,0 +1,88 @@
+// The cases themselves, on a device that computes nothing. What real devices make of them is tested through
+// `lapidary selftest`.
+#include "kernels/check/check.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "kernels/check/suites.h"
+#include "testing/lazy_device.h"
+
+namespace lapidary::kernels::check {
+namespace {
+
+using testing::LazyDevice;
+
+std::vector<Outcome> outcomes_of(gpu::Device& device, Options options = {}) {
+    auto result = check::run(device, std::move(options), nullptr, {}).run_now();
+    EXPECT_TRUE(result && *result);
+    return result && *result ? **result : std::vector<Outcome>{};
+}
+
+TEST(Check, IsNotPassedByKernelsThatDoNothing) {
+    LazyDevice device(true);
+    const auto outcomes = outcomes_of(device);
+    EXPECT_GT(outcomes.size(), 100u);
+    for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.ok) << outcome.kernel << " " << outcome.shape;
+    EXPECT_EQ(device.live(), 0u) << "everything was given back";
+}
+
+TEST(Check, KnowsEveryWeightFormatInEveryKernelThatReadsWeights) {
+    LazyDevice device(false);
+    for (const bool quick : {true, false}) {
+        std::map<std::string, std::set<std::string>> formats;
+        for (const Outcome& outcome : outcomes_of(device, {.kernels = {}, .formats = {}, .quick = quick})) {
+            formats[outcome.kernel].insert(outcome.format.substr(0, outcome.format.find(' ')));
+        }
+        for (const Suite& suite : suites()) {
+            const size_t wanted = suite.kernel.reads_weights() ? size_t(Format::f32) + 1 : 1;
+            EXPECT_EQ(formats[std::string(suite.kernel.name)].size(), wanted) << suite.kernel.name;
+        }
+    }
+}
+
+TEST(Check, TriesSubgroupsAndPlanesWhereThereAreAny) {
+    LazyDevice with(true);
+    LazyDevice without(false);
+    const auto variants = [](gpu::Device& device) {
+        std::map<std::string, std::set<std::string>> out;
+        const Options options{.kernels = {"matvec", "heads", "route"}, .formats = {}, .quick = true};
+        for (const Outcome& outcome : outcomes_of(device, options)) {
+            out[outcome.kernel + " " + outcome.format].insert(outcome.variant);
+        }
+        return out;
+    };
+    using Names = std::set<std::string>;
+    auto all = variants(with);
+    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats", "subgroup floats", "shared planes", "subgroup planes"}));
+    EXPECT_EQ(all["matvec f16"], (Names{"shared floats", "subgroup floats"})) << "no whole numbers";
+    EXPECT_EQ(all["heads "], (Names{"shared", "subgroup"}));
+    EXPECT_EQ(all["route "], (Names{""}));
+    all = variants(without);
+    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats"}));
+    EXPECT_EQ(all["heads "], (Names{"shared"}));
+}
+
+TEST(Check, TakesOnlyWhatWasAskedFor) {
+    LazyDevice device(false);
+    for (const Outcome& outcome : outcomes_of(device, {.kernels = {"gather"}, .formats = {Format::q6_k}})) {
+        EXPECT_EQ(outcome.kernel + " " + outcome.format, "gather q6_k");
+    }
+    const auto refused = check::run(device, {.kernels = {"garter"}, .formats = {}}, nullptr, {}).run_now();
+    ASSERT_TRUE(refused && !*refused);
+    EXPECT_TRUE(refused->error().message.starts_with("there is no kernel 'garter'; there are matmul,"));
+}
+
+TEST(Check, GoesOnWhenAKernelDoesNotCompile) {
+    LazyDevice device(false);
+    device.broken = true;
+    const auto outcomes = outcomes_of(device, {.kernels = {"route", "combine"}, .formats = {}, .quick = true});
+    EXPECT_EQ(outcomes.front().problem, "kernel 'route': line 1: broken");
+    EXPECT_EQ(outcomes.back().kernel, "combine");
+    EXPECT_EQ(device.live(), 0u);
+}
+
+}  // namespace
+}  // namespace lapidary::kernels::check

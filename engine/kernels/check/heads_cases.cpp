@@ -1,0 +1,102 @@
+#include "kernels/check/caches.h"
+#include "kernels/check/norms.h"
+#include "kernels/check/suites.h"
+
+namespace lapidary::kernels::check {
+namespace {
+
+struct Shape {
+    uint32_t heads;
+    uint32_t kv_heads;  // 0: the layer uses another one's keys and values
+    uint32_t dim;
+    uint32_t position;
+    uint32_t tokens;
+    uint32_t ring;
+    KvFormat kv = KvFormat::f32;
+    bool raw_keys = false;  // values are the keys before their norm
+
+    [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
+    [[nodiscard]] uint32_t v_offset() const { return (heads + (raw_keys ? 0 : kv_heads)) * dim; }
+    [[nodiscard]] uint32_t stride() const { return v_offset() + kv_heads * dim; }
+};
+
+// step, norms: [2, dim], rates, qkv: [tokens, stride], k_cache, v_cache: [ring, kv_heads, dim]
+std::vector<Array> arrays_of(const Shape& s, Random& random) {
+    const std::vector<float> norms = random.floats(size_t{2} * s.dim, 0.5f, 1.5f);
+    const std::vector<float> qkv = random.floats(size_t(s.tokens) * s.stride());
+    const auto q_norm = std::span(norms).first(s.dim);
+    const auto k_norm = std::span(norms).last(s.dim);
+    Array after = in_place(qkv);
+    Cache keys{.ring = s.ring, .kv_heads = s.kv_heads, .dim = s.dim, .kv = s.kv};
+    Cache values = keys;
+    keys.fill(random);
+    values.fill(random);
+    Array k_cache = keys.array();
+    Array v_cache = values.array();
+    for (uint32_t t = 0; t < s.tokens; ++t) {
+        const uint32_t position = s.position + t;
+        const size_t row = size_t(t) * s.stride();
+        const auto head_at = [&](size_t offset, size_t head) {
+            return std::span(qkv).subspan(row + offset + head * s.dim, s.dim);
+        };
+        for (uint32_t head = 0; head < s.heads; ++head) {
+            std::vector<double> q = rms_norm(head_at(0, head), q_norm);
+            rope(q, position);
+            for (size_t i = 0; i < s.dim; ++i) after.expected[row + head * s.dim + i] = q[i];
+        }
+        for (uint32_t head = 0; head < s.kv_heads; ++head) {
+            std::vector<double> k = rms_norm(head_at(s.k_offset(), head), k_norm);
+            rope(k, position);
+            const std::vector<double> v = rms_norm(head_at(s.v_offset(), head), {});
+            keys.put(position, head, k);
+            values.put(position, head, v);
+            keys.expect(k_cache, position, head);
+            values.expect(v_cache, position, head);
+        }
+    }
+    return {step(s.position, s.tokens), given(norms),       given(rates_of(s.dim)),
+            std::move(after),           std::move(k_cache), std::move(v_cache)};
+}
+
+Case heads(const Shape& s) {
+    std::string shape = format("{}/{} heads of {}, {} tokens at {}, ring {}, {}", s.heads, s.kv_heads, s.dim, s.tokens,
+                               s.position, s.ring, kv_format_name(s.kv));
+    if (s.raw_keys) shape += ", values from keys";
+    return {.shape = std::move(shape),
+            .kv = s.kv,
+            .limit = 1e-5,
+            .dispatches = {{kHeads,
+                            {{"kHeads", double(s.heads)},
+                             {"kKvHeads", double(s.kv_heads)},
+                             {"kDim", double(s.dim)},
+                             {"kStride", double(s.stride())},
+                             {"kKOffset", double(s.k_offset())},
+                             {"kVOffset", double(s.v_offset())},
+                             {"kRing", double(s.ring)},
+                             {"kEps", kEps}},
+                            {s.heads + 2 * s.kv_heads, s.tokens + 1, 1}}},
+            .arrays = [s](Random& random) { return arrays_of(s, random); }};
+}
+
+}  // namespace
+
+std::vector<Case> heads_cases() {
+    // The first is what is tried at load.
+    std::vector<Case> out = {
+        heads(
+            {.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = kDefaultKvFormat}),
+        heads(
+            {.heads = 3, .kv_heads = 1, .dim = 512, .position = 100'001, .tokens = 2, .ring = 7, .kv = KvFormat::f16}),
+        heads({.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64}),
+        heads({.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = KvFormat::q8}),
+        heads({.heads = 2, .kv_heads = 2, .dim = 512, .position = 30, .tokens = 3, .ring = 9, .kv = KvFormat::q8}),
+        heads({.heads = 2, .kv_heads = 1, .dim = 96, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::q8}),
+        heads({.heads = 2, .kv_heads = 1, .dim = 40, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::i16}),
+        heads({.heads = 5, .kv_heads = 0, .dim = 64, .position = 0, .tokens = 1, .ring = 9}),
+        heads({.heads = 2, .kv_heads = 2, .dim = 36, .position = 8190, .tokens = 17, .ring = 40, .raw_keys = true}),
+    };
+    for (const size_t quick : {0u, 1u, 2u, 3u}) out[quick].quick = true;
+    return out;
+}
+
+}  // namespace lapidary::kernels::check

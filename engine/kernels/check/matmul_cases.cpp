@@ -1,0 +1,61 @@
+#include "kernels/check/products.h"
+#include "kernels/check/suites.h"
+
+namespace lapidary::kernels::check {
+namespace {
+
+// step, w, x, aux, y
+std::vector<Array> arrays_of(const Product& p, Random& random) {
+    const Operands operands = operands_of(p, random);
+    const std::vector<float> x = random.floats(x_rows(p) * size_t(p.cols));
+    Array y = y_of(p, operands, std::vector<double>(x.begin(), x.end()), random);
+    return {step(0, p.tokens), given(operands.w.packed), given(x), operands.aux(p), std::move(y)};
+}
+
+Case matmul(const Product& p) {
+    constexpr uint32_t kTile = 64;
+    const uint32_t outputs = p.finish == Finish::gelu_gate ? kTile / 2 : kTile;
+    // Blocks of tokens are rarely full: one tile of them more than there is anything to do for.
+    const Grid grid{ceil_div(p.out, outputs), ceil_div(p.tokens, kTile) + 1, 1};
+    return {.shape = shape_of(p),
+            .weights = p.type,
+            .limit = limit_of(p),
+            .dispatches = {{kMatmul, constants_of(p), grid}},
+            .arrays = [p](Random& random) { return arrays_of(p, random); }};
+}
+
+}  // namespace
+
+// Compiling takes a software GPU seconds, so every format gets a shape and a finish of its own. The number of tokens
+// costs nothing.
+std::vector<Case> matmul_cases() {
+    using enum TensorType;
+    using enum Finish;
+    const Product q4_k_case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
+    const Product i8_case{.type = q5_1, .cols = 768, .out = 3, .tokens = 17};
+    std::vector<Case> out = {
+        matmul(q4_k_case),
+        matmul({.type = q5_k, .cols = 256, .out = 37, .tokens = 17, .finish = gelu_gate}),
+        matmul({.type = q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = softcap}),
+        matmul({.type = q4_0, .cols = 224, .out = 17, .tokens = 65}),
+        matmul({.type = q8_0, .cols = 96, .out = 65, .tokens = 15, .finish = gelu_times_aux, .strided = true}),
+        matmul(i8_case),
+        matmul({.type = f16, .cols = 160, .out = 64, .tokens = 2, .strided = true}),
+        matmul({.type = bf16, .cols = 32, .out = 1, .tokens = 15}),
+        matmul({.type = f32, .cols = 96, .out = 33, .tokens = 64}),
+    };
+    for (Case& c : out) c.quick = true;
+    for (const uint32_t tokens : {1u, 2u, 15u, 64u, 65u}) {
+        Product p = q4_k_case;
+        p.tokens = tokens;
+        out.push_back(matmul(p));
+    }
+    for (const TensorType type : kOthers) {
+        Product p = i8_case;
+        p.type = type;
+        out.push_back(matmul(p));
+    }
+    return out;
+}
+
+}  // namespace lapidary::kernels::check

@@ -1,0 +1,58 @@
+#include "kernels/check/norms.h"
+
+#include <cmath>
+
+namespace lapidary::kernels::check {
+namespace {
+
+constexpr double kTurn = 2 * 3.14159265358979323846;
+
+// Radians a position.
+double frequency(uint32_t dim, uint32_t pair) {
+    return 4 * pair >= 3 * dim / 2 ? 0 : std::pow(10'000.0, -2.0 * pair / dim);
+}
+
+}  // namespace
+
+std::vector<double> rms_norm(std::span<const double> x, std::span<const float> w) {
+    double sum = 0;
+    for (const double v : x) sum += v * v;
+    std::vector<double> y(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+        y[i] = x[i] / std::sqrt(sum / double(x.size()) + kEps) * (w.empty() ? 1.0 : double(w[i]));
+    }
+    return y;
+}
+
+std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w) {
+    return rms_norm(std::vector<double>(x.begin(), x.end()), w);
+}
+
+void rope(std::vector<double>& x, uint32_t position) {
+    const auto dim = uint32_t(x.size());
+    for (uint32_t i = 0; i < dim / 2; ++i) {
+        const double angle = position * frequency(dim, i);
+        const double a = x[i];
+        const double b = x[i + dim / 2];
+        x[i] = a * std::cos(angle) - b * std::sin(angle);
+        x[i + dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+    }
+}
+
+std::vector<float> rates_of(uint32_t dim) {
+    const auto coarse = [](double value) {
+        int exponent = 0;
+        const double mantissa = std::frexp(value, &exponent);
+        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
+    };
+    std::vector<float> out;
+    for (uint32_t pair = 0; pair < dim / 2; ++pair) {
+        const double turns = frequency(dim, pair) / kTurn;
+        const double first = coarse(turns);
+        const double second = coarse(turns - first);
+        out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
+    }
+    return out;
+}
+
+}  // namespace lapidary::kernels::check

@@ -1,0 +1,22 @@
+// x / rms(x) and RoPE, said slowly.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lapidary::kernels::check {
+
+inline constexpr double kEps = 1e-6;
+
+// x / sqrt(mean(x²) + kEps) ⊙ w, w empty: 1
+std::vector<double> rms_norm(std::span<const double> x, std::span<const float> w);
+std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w);
+
+// Pair i is (x[i], x[i + dim / 2]), turned by position · frequency. The last quarter of the pairs stands still.
+void rope(std::vector<double>& x, uint32_t position);
+
+// [dim / 2, 4]: turns a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
+std::vector<float> rates_of(uint32_t dim);
+
+}  // namespace lapidary::kernels::check

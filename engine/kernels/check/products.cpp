@@ -1,0 +1,97 @@
+#include "kernels/check/products.h"
+
+#include <array>
+
+namespace lapidary::kernels::check {
+namespace {
+
+// Σ_i w[i] · x[i]
+double dot(std::span<const float> w, std::span<const double> x) {
+    double sum = 0;
+    for (size_t i = 0; i < w.size(); ++i) sum += double(w[i]) * x[i];
+    return sum;
+}
+
+double finished(const Product& p, double a, double b, float aux) {
+    switch (p.finish) {
+        case Finish::plain: return a;
+        case Finish::gelu_gate: return gelu(a) * b;
+        case Finish::gelu_times_aux: return gelu(a) * double(aux);
+        case Finish::softcap: return double(kCap) * std::tanh(a / double(kCap));
+    }
+    return a;
+}
+
+}  // namespace
+
+double gelu(double x) {
+    return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+std::string shape_of(const Product& p) {
+    static constexpr std::array<std::string_view, 4> kFinishes = {"", ", gelu_gate", ", gelu_times_aux", ", softcap"};
+    std::string out = format("{} × {}, {} tokens", p.out, p.cols, p.tokens);
+    out += kFinishes[size_t(p.finish)];
+    if (p.experts > 0) out += format(", {} of {} experts", p.slots, p.experts);
+    if (p.x_per_slot) out += ", x per slot";
+    if (p.strided) out += ", strided";
+    return out;
+}
+
+std::vector<gpu::Constant> constants_of(const Product& p) {
+    std::vector<gpu::Constant> out = {
+        {"kCols", double(p.cols)}, {"kOut", double(p.out)}, {"kFinish", double(p.finish)}};
+    if (p.strided) {
+        out.push_back({"kYStride", double(p.y_stride())});
+        out.push_back({"kYOffset", double(p.y_offset())});
+    }
+    if (p.finish == Finish::gelu_times_aux) {
+        out.push_back({"kAuxStride", double(p.aux_stride())});
+        out.push_back({"kAuxOffset", double(p.aux_offset())});
+    }
+    if (p.finish == Finish::softcap) out.push_back({"kCap", double(kCap)});
+    return out;
+}
+
+Operands operands_of(const Product& p, Random& random) {
+    const uint32_t matrices = std::max(p.experts, 1u);
+    Operands out{.w = random_weights(random, p.type, matrices * p.w_rows(), p.cols),
+                 .factors = random.floats(size_t(p.tokens * p.aux_stride())),
+                 .chosen = std::vector<uint32_t>(size_t(p.tokens) * p.slots)};
+    for (uint32_t& expert : out.chosen) expert = random.below(matrices);
+    return out;
+}
+
+Array Operands::aux(const Product& p) const {
+    return p.finish == Finish::gelu_times_aux ? given(factors) : given(chosen);
+}
+
+std::vector<double> results_of(const Product& p, const Operands& operands, std::span<const double> x) {
+    const auto w_row = [&](uint64_t matrix, uint64_t row) {
+        return std::span(operands.w.values).subspan(size_t((matrix * p.w_rows() + row) * p.cols), size_t(p.cols));
+    };
+    std::vector<double> out;
+    for (uint64_t slot = 0; slot < uint64_t{p.tokens} * p.slots; ++slot) {
+        const uint64_t token = slot / p.slots;
+        const auto in = x.subspan(size_t((p.x_per_slot ? slot : token) * p.cols), size_t(p.cols));
+        const uint64_t matrix = p.experts > 0 ? operands.chosen[size_t(slot)] : 0;
+        for (uint64_t r = 0; r < p.out; ++r) {
+            const double a = dot(w_row(matrix, r), in);
+            const double b = p.finish == Finish::gelu_gate ? dot(w_row(matrix, p.out + r), in) : 0;
+            const float factor = operands.factors[size_t(token * p.aux_stride() + p.aux_offset() + r)];
+            out.push_back(finished(p, a, b, factor));
+        }
+    }
+    return out;
+}
+
+Array y_of(const Product& p, const Operands& operands, std::span<const double> x, Random& random) {
+    const std::vector<double> results = results_of(p, operands, x);
+    Array y = written(random, size_t(p.tokens * p.slots * p.y_stride()));
+    for (size_t i = 0; i < results.size(); ++i) {
+        y.expected[size_t(i / p.out * p.y_stride() + p.y_offset() + i % p.out)] = results[i];
+    }
+    return y;
+}
+
+}  // namespace lapidary::kernels::check

@@ -1,0 +1,82 @@
+#include "kernels/check/norms.h"
+#include "kernels/check/suites.h"
+
+namespace lapidary::kernels::check {
+namespace {
+
+struct Shape {
+    uint32_t n;
+    uint32_t tokens;
+    uint32_t add;  // how many inputs are added to h: 0, 1 or 2
+    bool next;     // whether a norm of the new h follows
+};
+constexpr float kNextScale = 0.25f;
+constexpr float kScale = 0.75f;
+
+std::vector<double> row_of(const std::vector<float>& all, size_t n, size_t row) {
+    return {all.begin() + ptrdiff_t(row * n), all.begin() + ptrdiff_t((row + 1) * n)};
+}
+
+// step, x, x2, w, h, y
+std::vector<Array> arrays_of(const Shape& s, Random& random) {
+    const size_t n = s.n;
+    const std::vector<float> x = random.floats(s.tokens * n);
+    const std::vector<float> x2 = random.floats(s.tokens * n, -3, 3);
+    const std::vector<float> h = random.floats(s.tokens * n, -2, 2);
+    // w, w1 and w2 as far as there are inputs, w_next if it follows, then the scale.
+    const size_t before = s.add == 2 ? 3 : s.add;
+    std::vector<float> w = random.floats((before + (s.next ? 1 : 0)) * n, 0.5f, 1.5f);
+    w.push_back(kScale);
+    const auto weights = [&](size_t i) { return std::span(w).subspan(i * n, n); };
+
+    Array h_array = in_place(h);
+    Array y = written(random, s.tokens * n);
+    for (size_t t = 0; t < s.tokens; ++t) {
+        std::vector<double> now = row_of(h, n, t);
+        std::vector<double> added = row_of(x, n, t);
+        if (s.add == 2) {
+            added = rms_norm(added, weights(1));
+            const std::vector<double> second = rms_norm(row_of(x2, n, t), weights(2));
+            for (size_t i = 0; i < n; ++i) added[i] += second[i];
+        }
+        if (s.add > 0) {
+            added = rms_norm(added, weights(0));
+            for (size_t i = 0; i < n; ++i) {
+                now[i] = (now[i] + added[i]) * double(kScale);
+                h_array.expected[t * n + i] = now[i];
+            }
+        }
+        if (!s.next) continue;
+        const std::vector<double> normed = rms_norm(now, weights(before));
+        for (size_t i = 0; i < n; ++i) y.expected[t * n + i] = normed[i] * double(kNextScale);
+    }
+    return {step(3, s.tokens), given(x), given(x2), given(w), std::move(h_array), std::move(y)};
+}
+
+Case residual_norm(const Shape& s) {
+    return {.shape = format("{} wide, {} tokens, adds {}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : ""),
+            .dispatches = {{kResidualNorm,
+                            {{"kN", double(s.n)},
+                             {"kAdd", double(s.add)},
+                             {"kNext", s.next ? 1.0 : 0.0},
+                             {"kNextScale", double(kNextScale)},
+                             {"kEps", kEps}},
+                            {s.tokens + 1, 1, 1}}},
+            .arrays = [s](Random& random) { return arrays_of(s, random); }};
+}
+
+}  // namespace
+
+std::vector<Case> residual_norm_cases() {
+    std::vector<Case> out = {
+        residual_norm({.n = 417, .tokens = 3, .add = 0, .next = true}),
+        residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}),
+        residual_norm({.n = 417, .tokens = 2, .add = 2, .next = true}),
+        residual_norm({.n = 257, .tokens = 15, .add = 1, .next = false}),
+        residual_norm({.n = 1, .tokens = 1, .add = 2, .next = false}),
+    };
+    for (const size_t quick : {0u, 1u, 2u}) out[quick].quick = true;
+    return out;
+}
+
+}  // namespace lapidary::kernels::check
