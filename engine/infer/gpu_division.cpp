@@ -17,7 +17,10 @@ MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool larg
     const uint64_t units = units_of(cols);
     MatvecDivision out{.threads = 128, .lanes = units >= 8 ? 8u : units >= 4 ? 4u : units >= 2 ? 2u : 1u, .rows = 2};
     const uint32_t fewest = pairs ? 2 : 1;
-    if (large) return {.threads = 256, .lanes = pairs ? out.lanes : std::min(2 * out.lanes, 16u), .rows = fewest};
+    if (large) {
+        const bool widen = !pairs && 2 * out.lanes <= units;
+        return {.threads = 256, .lanes = widen ? 2 * out.lanes : out.lanes, .rows = fewest};
+    }
     while (rows / out.rows * out.lanes < kEnoughThreads) {
         const bool can_widen = 2 * out.lanes <= units && out.lanes < kMostLanes;
         if (out.rows > fewest && (units / out.lanes <= 4 || !can_widen)) {
