@@ -10,7 +10,7 @@ namespace lapidary::infer {
 
 struct MatvecDivision {
     uint32_t threads;
-    uint32_t lanes;  // threads that share a row
+    uint32_t lanes;  // threads that share a row; no more than it has units of 64
     uint32_t rows;   // of the matrix, that a group of lanes computes together
 
     [[nodiscard]] uint32_t outputs(bool pairs) const { return threads / lanes * (pairs ? rows / 2 : rows); }

@@ -39,7 +39,7 @@ override kThreads: u32 = 128u;
 override kRows: u32 = 2u;           // of W, a group's: 1 or 2
 override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // of y
 override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;         // of a workgroup
-override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared
+override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared; kLanes ≤ kUnits then
 override kRounds: u32 = (kUnits + kLanes - 1u) / kLanes;
 
 @group(0) @binding(0) var<storage, read> w: array<vec4u>;
