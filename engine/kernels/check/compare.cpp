@@ -38,7 +38,7 @@ std::vector<uint8_t> spelled_out(const Array& array, std::span<const uint8_t> by
     const std::vector<float> numbers =
         array.element == Element::cache ? unpacked(array.cache, bytes) : numbers_in_planes(bytes, count / kUnitNumbers);
     std::vector<uint8_t> out(4 * count);
-    std::memcpy(out.data(), numbers.data(), 4 * numbers.size());
+    if (!numbers.empty()) std::memcpy(out.data(), numbers.data(), 4 * numbers.size());
     const auto margin = bytes.last(4 * (count - numbers.size()));
     std::ranges::copy(margin, out.begin() + ptrdiff_t(4 * numbers.size()));
     return out;
