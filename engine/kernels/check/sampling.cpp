@@ -109,6 +109,7 @@ Array best_of(std::span<const float> logits, uint32_t parts) {
 Array candidates_array(Random& random, std::span<const Candidate> candidates) {
     Array out = written(random, size_t{2} * kCandidates, Element::u32);
     out.expected.clear();  // in no order
+    if (candidates.empty()) return out;
     std::memcpy(out.before.data(), candidates.data(),
                 std::min(candidates.size_bytes(), sizeof(Candidate) * kCandidates));
     return out;
