@@ -1,23 +1,13 @@
 // What an Ollama model brings along (its options and its system message) fills what a request leaves open.
 import { isObject, type ChatCompletionParams, type JsonObject, type JsonValue } from 'lapidary';
-
-const numbers = [
-    'temperature',
-    'top_k',
-    'top_p',
-    'min_p',
-    'repeat_penalty',
-    'presence_penalty',
-    'frequency_penalty',
-    'seed',
-] as const;
+import { numberOptions } from './ollama-request.js';
 
 export function withModelDefaults(
     request: ChatCompletionParams,
     { params, system }: { params: JsonObject; system: string | undefined },
 ): ChatCompletionParams {
     const merged: ChatCompletionParams = { ...request };
-    for (const name of numbers) {
+    for (const name of numberOptions) {
         const value = params[name];
         if (typeof value === 'number') merged[name] ??= value;
     }

@@ -13,7 +13,8 @@ import {
 import { badRequest } from './errors.js';
 import type { KeepAlive } from './loaded.js';
 
-const numberOptions = [
+/** Options that are numbers and have the same name in the library. */
+export const numberOptions = [
     'temperature',
     'top_k',
     'top_p',

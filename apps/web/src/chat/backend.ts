@@ -1,5 +1,6 @@
 // Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
 import type { AnswerStats, ToolCall } from '../store/conversation.js';
+import type { Wishes } from '../store/settings.js';
 
 export interface ChatMessage {
     role: 'system' | 'user' | 'assistant' | 'tool';
@@ -8,19 +9,11 @@ export interface ChatMessage {
     toolCallId?: string;
 }
 
-/** What is left undefined is the model's own choice. */
-export interface ChatRequest {
+export interface ChatRequest extends Wishes {
     messages: ChatMessage[];
     thinking: boolean;
     /** OpenAI's `tools`. */
     tools?: unknown[];
-    temperature?: number | undefined;
-    topP?: number | undefined;
-    topK?: number | undefined;
-    minP?: number | undefined;
-    repeatPenalty?: number | undefined;
-    seed?: number | undefined;
-    maxTokens?: number | undefined;
 }
 
 export type ChatDelta =
@@ -54,17 +47,10 @@ export function withoutUndefined(fields: Record<string, unknown>): Record<string
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-export interface RequestSettings {
+export interface RequestSettings extends Wishes {
     system: string;
     thinking: boolean;
     tools: string;
-    temperature?: number | undefined;
-    topP?: number | undefined;
-    topK?: number | undefined;
-    minP?: number | undefined;
-    repeatPenalty?: number | undefined;
-    seed?: number | undefined;
-    maxTokens?: number | undefined;
 }
 
 /** The path of a conversation and the settings as a request. An answer that never began is not shown to the model. */

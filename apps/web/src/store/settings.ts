@@ -8,11 +8,8 @@ export interface Endpoint {
     model: string;
 }
 
-export interface Settings {
-    theme: 'system' | 'light' | 'dark';
-    system: string;
-    thinking: boolean;
-    /** Undefined: what the model recommends. */
+/** How an answer should be written. What is left undefined is the model's own choice. */
+export interface Wishes {
     temperature?: number | undefined;
     topP?: number | undefined;
     topK?: number | undefined;
@@ -20,6 +17,12 @@ export interface Settings {
     repeatPenalty?: number | undefined;
     seed?: number | undefined;
     maxTokens?: number | undefined;
+}
+
+export interface Settings extends Wishes {
+    theme: 'system' | 'light' | 'dark';
+    system: string;
+    thinking: boolean;
     contextLength?: number | undefined;
     /** Definitions of tools, JSON as the OpenAI API has them. */
     tools: string;
