@@ -143,8 +143,7 @@ fn merged(r: u32, splits: u32) -> Run {
 
 fn prepare(t: u32, base: u32, store: bool) {
     if (kSource == 2u) {
-        let v = seam(t, store);
-        keep_run(t, t, v.v0, v.v1, v.v2, v.v3);
+        keep_run(t, t, seam(t, store));
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }
@@ -154,7 +153,7 @@ fn prepare(t: u32, base: u32, store: bool) {
             if (16u * r < kCols) {
                 if (kSource == 3u) { v = merged(r, splits); } else { v = x_run(base + 4u * r); }
             }
-            keep_run(r, t, v.v0, v.v1, v.v2, v.v3);
+            keep_run(r, t, v);
         }
     }
     workgroupBarrier();

@@ -24,3 +24,23 @@ fn largest_of(v: vec4f) -> f32 {
     let a = abs(v);
     return max(max(a.x, a.y), max(a.z, a.w));
 }
+
+fn largest_of_run(v: Run) -> f32 {
+    return max(max(largest_of(v.v0), largest_of(v.v1)), max(largest_of(v.v2), largest_of(v.v3)));
+}
+
+fn sum_of_run(v: Run) -> f32 { return dot(v.v0 + v.v1 + v.v2 + v.v3, vec4f(1.0)); }
+
+// A run's bytes, plane by plane.
+struct RunPlanes { low: vec4u, middle: vec4u, high: vec4u }
+
+fn planes_of_run(v: Run, largest: f32) -> RunPlanes {
+    let inverse = inverse_of(largest);
+    let z0 = whole(v.v0, inverse);
+    let z1 = whole(v.v1, inverse);
+    let z2 = whole(v.v2, inverse);
+    let z3 = whole(v.v3, inverse);
+    return RunPlanes(vec4u(plane_word(z0, 0u), plane_word(z1, 0u), plane_word(z2, 0u), plane_word(z3, 0u)),
+                     vec4u(plane_word(z0, 1u), plane_word(z1, 1u), plane_word(z2, 1u), plane_word(z3, 1u)),
+                     vec4u(plane_word(z0, 2u), plane_word(z1, 2u), plane_word(z2, 2u), plane_word(z3, 2u)));
+}

@@ -13,21 +13,16 @@ var<workgroup> held_scales: array<f32, 2u * kHeldUnits>;  // [half][unit]
 var<workgroup> held_sums: array<f32, 4u * kHeldUnits>;    // [run][unit]
 
 // Run r of x, from thread t. Neighbouring threads bring the two runs of a half.
-fn keep_run(r: u32, t: u32, v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f) {
-    let largest = max_of_pair(max(max(largest_of(v0), largest_of(v1)), max(largest_of(v2), largest_of(v3))), t);
+fn keep_run(r: u32, t: u32, v: Run) {
+    let largest = max_of_pair(largest_of_run(v), t);
     if (r >= 4u * kUnits) { return; }
-    let inverse = inverse_of(largest);
-    let z0 = whole(v0, inverse);
-    let z1 = whole(v1, inverse);
-    let z2 = whole(v2, inverse);
-    let z3 = whole(v3, inverse);
-    let u = r / 4u;
-    for (var p = 0u; p < 3u; p++) {
-        held_planes[(p * 4u + r % 4u) * kUnits + u] =
-            vec4u(plane_word(z0, p), plane_word(z1, p), plane_word(z2, p), plane_word(z3, p));
-    }
-    held_sums[(r % 4u) * kUnits + u] = dot(v0 + v1 + v2 + v3, vec4f(1.0));
-    if (r % 2u == 0u) { held_scales[(r % 4u / 2u) * kUnits + u] = largest / kLargest; }
+    let planes = planes_of_run(v, largest);
+    let at = (r % 4u) * kUnits + r / 4u;
+    held_planes[at] = planes.low;
+    held_planes[4u * kUnits + at] = planes.middle;
+    held_planes[8u * kUnits + at] = planes.high;
+    held_sums[at] = sum_of_run(v);
+    if (r % 2u == 0u) { held_scales[(r % 4u / 2u) * kUnits + r / 4u] = largest / kLargest; }
 }
 
 fn activations(u: u32) -> Activations {
