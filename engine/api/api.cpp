@@ -24,8 +24,6 @@ Api::Methods Api::product_methods() {
         {"session.generate", &Api::session_generate},
         {"session.embed", &Api::session_embed},
         {"session.bench", &Api::session_bench},
-        {"session.save", &Api::session_save},
-        {"session.restore", &Api::session_restore},
     });
     return kMethods;
 }
@@ -37,6 +35,8 @@ Api::Methods Api::workshop_methods() {
         {"gpu.check", &Api::gpu_check},
         {"session.logits", &Api::session_logits},
         {"session.perplexity", &Api::session_perplexity},
+        {"session.save", &Api::session_save},
+        {"session.restore", &Api::session_restore},
     });
     return kMethods;
 }
