@@ -28,4 +28,15 @@ std::span<const Suite> suites() {
     return kSuites;
 }
 
+std::span<const Suite> load_suites() {
+    static constexpr auto kSuites = std::to_array<Suite>({
+        {kMatmul, matmul_cases::all},
+        {kMatvec, matvec_cases::all},
+        {kAttentionDecode, attention_decode_cases::all},
+        {kHeads, heads_cases::all},
+        {kResidualNorm, residual_norm_cases::all},
+    });
+    return kSuites;
+}
+
 }  // namespace lapidary::kernels::check

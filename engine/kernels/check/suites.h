@@ -10,6 +10,8 @@ struct Suite {
     std::vector<Case> (*cases)();
 };
 std::span<const Suite> suites();
+// Those that a model's first load runs: where drivers have been seen to go wrong, and where most of the time goes.
+std::span<const Suite> load_suites();
 
 // clang-format off: a list
 namespace argmax_cases { std::vector<Case> all(); }

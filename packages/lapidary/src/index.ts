@@ -59,6 +59,8 @@ export type { ListedModel, ResolvedModel } from './ollama/store.js';
 export { verifyLayer } from './ollama/verify.js';
 export type { Log, LogLevel } from './wasi.js';
 export { Lapidary, LoadedEngine } from './lapidary.js';
+export type { BenchRequest } from './lapidary.js';
+export type { CheckOptions } from './core/check.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
 export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';

@@ -13,11 +13,9 @@ import { isAbort, withoutUndefined, type ChatDelta, type ChatOutcome, type ChatR
 import { openAiMessage } from '../chat/remote.js';
 import { sentence } from '../chat/answer.js';
 import { Observable } from '../store/observable.js';
-import { bench } from './bench.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type EngineState, type LoadWish, type Method } from './protocol.js';
 import { RateMeter } from './rate.js';
-import { selfTest } from './self-test.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
 const longestLog = 500;
@@ -40,8 +38,15 @@ export class EngineHost {
             load: () => this.load(args as LoadWish),
             cancel: async () => this.loading?.abort(),
             answer: () => this.answer(args as ChatRequest, emit as (delta: ChatDelta) => void, signal),
-            bench: async () => await bench(await this.ready(signal), args as BenchWish, emit as never, signal),
-            selfTest: async () => await selfTest(await this.ready(signal), signal),
+            bench: async () => {
+                const [engine, probe] = [await this.ready(signal), await this.probe()];
+                const { bench } = await import('./bench.js'); // few ask for it
+                return await bench(engine, args as BenchWish, probe, emit as never, signal);
+            },
+            selfTest: async () => {
+                const engine = await this.ready(signal);
+                return await (await import('./self-test.js')).selfTest(engine, signal);
+            },
             diagnostics: async () => ({ probe: await this.probe(), state: this.state.value, log: [...this.log] }),
         };
         return (await calls[method]()) as Calls[M]['result'];
@@ -70,6 +75,10 @@ export class EngineHost {
                 backend: wish.backend,
                 ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
                 onProgress: ({ stage, done, total }) => show(stage, done, total),
+                // After a lost GPU: another one, or the CPU.
+                onInfo: (info) => {
+                    if (this.state.value.phase === 'ready') this.state.set({ phase: 'ready', wish, name, info });
+                },
                 signal,
                 log: (level, text) => this.note(level, text),
             });

@@ -1,4 +1,5 @@
 // The engine in a worker, seen from the page.
+import type { CallResult } from '../engine.js';
 import { LapidaryError, cancelledError } from '../error.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadProgress } from '../options.js';
@@ -6,7 +7,7 @@ import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
 import type { Log, LogLevel } from '../wasi.js';
-import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
+import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
 import type { CoreOptions } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
 
@@ -26,11 +27,18 @@ export interface LoadArgs {
     options: CoreOptions;
 }
 
+export interface RawArgs {
+    method: string;
+    args: object;
+    blob: Uint8Array | undefined;
+}
+
 export type GenerateMessage = { progress: Progress } | { event: GenerateEvent };
 
 export interface RemoteContext {
     log: Log;
     onProgress?: ((progress: LoadProgress) => void) | undefined;
+    onInfo?: ((info: EngineInfo) => void) | undefined;
     signal?: AbortSignal | undefined;
     /** Ends the worker. */
     terminate(): void;
@@ -51,7 +59,7 @@ export class RemoteCore implements Core {
         port: Port,
         source: PreparedSource,
         options: CoreOptions,
-        { log, onProgress, signal, terminate }: RemoteContext,
+        { log, onProgress, onInfo, signal, terminate }: RemoteContext,
         onFailure: (fail: (error: LapidaryError) => void) => void,
     ): Promise<RemoteCore> {
         const kept = source.kind === 'open' ? source.sources : [];
@@ -60,6 +68,7 @@ export class RemoteCore implements Core {
             log: async ({ level, text }: { level: LogLevel; text: string }) => log(level, text),
             info: async (info: EngineInfo) => {
                 if (core) core.current = info;
+                onInfo?.(info);
             },
             read: async ({ source: number, offset, length }: ReadArgs, { signal: stop }) => {
                 const bytes = await kept[number]?.read(offset, length, stop);
@@ -109,6 +118,11 @@ export class RemoteCore implements Core {
 
     async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
         return await this.peer.call('embed', texts, { signal, onEvent: onProgress });
+    }
+
+    async call(method: string, args: object, { blob, signal, onEvent }: RawContext): Promise<CallResult> {
+        const sent: RawArgs = { method, args, blob };
+        return await this.peer.call('call', sent, { signal, onEvent });
     }
 
     async dispose(): Promise<void> {

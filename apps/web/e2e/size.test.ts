@@ -1,0 +1,37 @@
+// What a visitor has to download before the first word of the first answer, besides the model.
+import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openApp } from './app.js';
+import { Visitor, prepareSettings } from './browser.js';
+import { root } from './site.js';
+
+const app = openApp({ gpu: false });
+const mostBytes = 400_000;
+
+test('the engine and the scripts of a chat are small', { skip: app.skip }, async (t) => {
+    // Without the service worker, which fetches the other pages' scripts as well, for when there is no network.
+    await app.visit(
+        async (context) => {
+            await prepareSettings(context, { maxTokens: 4 });
+            app.site.asked.length = 0;
+            const visitor = await Visitor.arrive(context, app.site.url);
+            await visitor.untilReady();
+            await visitor.say('Tell me a story.');
+            await visitor.answer();
+        },
+        { serviceWorkers: 'block' },
+    );
+    const files = [...new Set(app.site.asked)].filter((name) => /\.(?:js|wasm)$/.test(name));
+    const sizes = new Map<string, number>();
+    for (const name of files) sizes.set(name, gzipSync(await fs.readFile(path.join(root, name))).length);
+    for (const [name, bytes] of sizes) t.diagnostic(`${name}: ${bytes} bytes`);
+    const total = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+    t.diagnostic(`together ${total} bytes`);
+    assert.equal(files.filter((name) => name.endsWith('.wasm')).length, 1, 'one engine');
+    assert.ok(!files.some((name) => name.includes('workshop')), 'and not the one with everything');
+    assert.ok(files.some((name) => name.includes('worker')), 'the worker was counted');
+    assert.ok(total <= mostBytes, `${total} bytes, compressed with gzip, are more than ${mostBytes}`);
+});
