@@ -16,6 +16,7 @@
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
 #include "quant/mix.h"
+#include "train/data.h"
 
 namespace lapidary::api {
 
@@ -37,6 +38,12 @@ struct OpenSession {
     std::unique_ptr<infer::Session> session;
     infer::GpuRunner* gpu = nullptr;  // the session's runner, when it is on the GPU
     bool busy = false;
+};
+
+// A data set, and what its tokens mean.
+struct OpenData {
+    std::shared_ptr<const train::DataSet> set;
+    std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
 };
 
 struct Generation;  // generate_method.cpp
@@ -72,6 +79,12 @@ class Api {
 
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
+
+    // data_methods.cpp
+    Task<Result<Reply>> data_read(Call& call);
+    Task<Result<Reply>> data_preview(Call& call);
+    Task<Result<Reply>> data_close(Call& call);
+    Result<std::shared_ptr<const OpenData>> data_of(const Call& call, const char* name = "data") const;
 
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
@@ -116,6 +129,7 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
+    std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
 };
 
 }  // namespace lapidary::api
