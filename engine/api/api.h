@@ -16,7 +16,10 @@
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
 #include "quant/mix.h"
-#include "train/data.h"
+
+namespace lapidary::train {
+struct DataSet;
+}
 
 namespace lapidary::api {
 
