@@ -44,7 +44,7 @@ export class FakeModel {
         const number = this.engines.push(engine) - 1;
         let sessions = 0;
         engine.onCancel = (call) => {
-            this.trainer.cancel(call);
+            this.trainer.cancel(number, call);
             this.stops.get(`${number} ${call}`)?.();
         };
         engine.onCall = (call) => {

@@ -16,10 +16,11 @@ export class FakeTrainer {
     /** How long a step takes. */
     stepMs = 1;
     private last = 100;
-    private readonly stopped = new Set<number>();
+    /** By engine and call. */
+    private readonly stopped = new Set<string>();
 
-    cancel(call: number): void {
-        this.stopped.add(call);
+    cancel(engine: number, call: number): void {
+        this.stopped.add(`${engine} ${call}`);
     }
 
     answer(engine: FakeEngine, number: number, { number: id, method, args, blob }: FakeCall): boolean {
@@ -65,21 +66,22 @@ export class FakeTrainer {
         } else if (method === 'train.save' && training) {
             engine.finish(id, { step: training.step }, new TextEncoder().encode(String(training.step)));
         } else if (method === 'train.adapter') engine.finish(id, { adapter: handle });
-        else if (method === 'train.run' && training) void this.run(engine, number, id, training);
+        else if (method === 'train.run' && training) void this.run(engine, number, id, training, Number(given['at_most'] ?? Infinity));
         else engine.finish(id, {});
         return true;
     }
 
-    private async run(engine: FakeEngine, number: number, id: number, training: FakeTraining): Promise<void> {
-        while (training.step < training.steps) {
+    private async run(engine: FakeEngine, number: number, id: number, training: FakeTraining, atMost: number): Promise<void> {
+        const until = Math.min(training.steps, training.step + atMost);
+        while (training.step < until) {
             await new Promise((resolve) => setTimeout(resolve, this.stepMs));
             const step = ++training.step;
             const loss = 4 / step;
             engine.emit(id, { type: 'step', step, steps: training.steps, epoch: 1, loss, lr: 0.1, tokens_per_second: 7, grad_norm: 1 });
             if (step % 2 === 0) engine.emit(id, { type: 'validation', step, loss: loss + 1 });
             if (this.onStep(step, number) === 'lost') return engine.fail(id, 'device_lost', 'the GPU was lost: sleep');
-            if (this.stopped.has(id)) return engine.fail(id, 'cancelled', 'stopped');
+            if (this.stopped.has(`${number} ${id}`)) return engine.fail(id, 'cancelled', 'stopped');
         }
-        engine.finish(id, { step: training.step });
+        engine.finish(id, { step: training.step, finished: training.step === training.steps });
     }
 }

@@ -222,16 +222,15 @@ export class Workshop {
     }
 
     /**
-     * In pieces: now and then the state is saved, and whoever wants to ask something in between gets a turn. The engine
-     * ends a piece with a whole step, so that nothing is computed twice.
+     * In pieces of whole steps: between two the state is saved if it is time, and whoever wants to ask something gets a
+     * turn.
      */
     private async runTraining(id: string, { signal, onEvent }: WorkshopContext<'runTraining'>): Promise<boolean> {
         const kept = found(this.trainings, id, 'training');
         if (kept.running) throw new LapidaryError('invalid_argument', 'the training is running already');
         kept.running = true;
         const tell = (event: TrainingEvent) => onEvent?.(event);
-        let before = performance.now();
-        let wait = secondsBetweenCheckpoints * 1000;
+        const pace = new Pace();
         try {
             for (;;) {
                 throwIfCancelled(signal);
@@ -240,13 +239,13 @@ export class Workshop {
                         tell({ type: 'notice', text: `The GPU was lost. The training goes on from step ${kept.saved}.` });
                     }
                     await this.placeTraining(kept, at, signal);
-                    const finished = await this.runPiece(kept, at, signal, before + wait, tell);
-                    const due = finished || signal?.aborted || kept.interrupt === interrupted;
-                    if (due || performance.now() >= before + wait) {
-                        const start = performance.now();
-                        await this.save(kept, at);
-                        before = performance.now();
-                        wait = Math.max(secondsBetweenCheckpoints * 1000, (before - start) / shareForCheckpoints);
+                    const before = kept.step;
+                    const finished = await pace.measure(
+                        async () => await this.runPiece(kept, at, signal, pace.steps(), tell),
+                        () => kept.step - before,
+                    );
+                    if (finished || signal?.aborted || kept.interrupt === interrupted || pace.isDue()) {
+                        await pace.saving(async () => await this.save(kept, at));
                         tell({ type: 'checkpoint', step: kept.saved });
                     }
                     return finished;
@@ -265,12 +264,11 @@ export class Workshop {
         kept: KeptTraining,
         { engine }: BenchPlace,
         signal: AbortSignal | undefined,
-        until: number,
+        steps: number,
         tell: (event: TrainingEvent) => void,
     ): Promise<boolean> {
         const piece = new AbortController();
         const stop = () => piece.abort();
-        const timer = setTimeout(stop, Math.max(0, until - performance.now()));
         const unsubscribe = this.bench.onWaiting(stop);
         signal?.addEventListener('abort', stop);
         kept.interrupt = () => {
@@ -279,7 +277,7 @@ export class Workshop {
         };
         try {
             const data = found(this.data, kept.data, 'data set');
-            await engine.call('train.run', { train: kept.handle, data: data.handle }, {
+            const { json } = await engine.call('train.run', { train: kept.handle, data: data.handle, at_most: steps }, {
                 signal: piece.signal,
                 onEvent: (json) => {
                     const event = trainingEvent(json);
@@ -287,13 +285,12 @@ export class Workshop {
                     if (event) tell(event);
                 },
             });
-            return true;
+            return json['finished'] === true;
         } catch (error) {
             const stopped = piece.signal.aborted && error instanceof LapidaryError && error.code === 'cancelled';
             if (!stopped || !engine.usable) throw error;
             return false;
         } finally {
-            clearTimeout(timer);
             unsubscribe();
             signal?.removeEventListener('abort', stop);
         }
@@ -353,6 +350,39 @@ export class Workshop {
 
     private name(kind: string): string {
         return `${kind}-${++this.last}`;
+    }
+}
+
+/** How many steps to make before looking up, and when to save. */
+class Pace {
+    private msPerStep: number | undefined;
+    private savedAt = performance.now();
+    private waitMs = secondsBetweenCheckpoints * 1000;
+
+    /** One at first: nobody knows yet how long it takes. */
+    steps(): number {
+        if (this.msPerStep === undefined) return 1;
+        const left = this.savedAt + this.waitMs - performance.now();
+        return Math.max(1, Math.floor(left / Math.max(0.1, this.msPerStep)));
+    }
+
+    isDue(): boolean {
+        return performance.now() >= this.savedAt + this.waitMs - (this.msPerStep ?? 0) / 2;
+    }
+
+    async measure<Result>(work: () => Promise<Result>, stepsMade: () => number): Promise<Result> {
+        const start = performance.now();
+        const result = await work();
+        const made = stepsMade();
+        if (made > 0) this.msPerStep = (performance.now() - start) / made;
+        return result;
+    }
+
+    async saving(work: () => Promise<void>): Promise<void> {
+        const start = performance.now();
+        await work();
+        this.savedAt = performance.now();
+        this.waitMs = Math.max(secondsBetweenCheckpoints * 1000, (this.savedAt - start) / shareForCheckpoints);
     }
 }
 
