@@ -6,7 +6,8 @@ SHELL := /bin/bash
 
 # $(call build,PRESET,TARGET), silent when there is nothing to do.
 build = cmake --build --preset $(1) --target $(2) | { grep -v -e 'Re-checking globbed' -e 'no work to do' || true; }
-WASM = build/wasm/engine/lapidary.wasm
+# What everybody downloads, and the same engine with everything in it.
+MODULES = lapidary lapidary-workshop
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
@@ -20,9 +21,11 @@ test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@tools/test
 
 build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
-	@$(call build,wasm,lapidary)
+	@$(call build,wasm,$(MODULES))
 	@npx tsc -b
-	@cmp -s $(WASM) packages/lapidary/dist/lapidary.wasm || cp $(WASM) packages/lapidary/dist/lapidary.wasm
+	@for module in $(MODULES); do \
+	    cmp -s build/wasm/engine/$$module.wasm packages/lapidary/dist/$$module.wasm || \
+	    cp build/wasm/engine/$$module.wasm packages/lapidary/dist/; done
 	@tools/build-web
 
 bench: build ## speed of the tokenizer and of the CPU backend

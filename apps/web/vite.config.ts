@@ -54,8 +54,10 @@ function shellList(): Plugin {
                 if (item) hash.update(name).update(item.type === 'chunk' ? item.code : item.source);
             }
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
-            // The engine for browsers that refuse it a worker: too large to be kept for so few.
-            const needed = files.filter((name) => name !== 'index.html' && !/^assets\/in-process-/.test(name));
+            // The engine for browsers that refuse it a worker, and the one with everything in it: too large to be kept
+            // for so few.
+            const rare = /^assets\/(in-process|lapidary-workshop)-/;
+            const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code
                 .replace(/(["'])__SHELL_FILES__\1/, JSON.stringify(JSON.stringify(shell)))

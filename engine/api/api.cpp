@@ -11,11 +11,7 @@ std::string error_json(const Error& error) {
 
 }  // namespace
 
-Api::Method Api::find_method(std::string_view name) {
-    struct Entry {
-        std::string_view name;
-        Method method;
-    };
+Api::Methods Api::product_methods() {
     static constexpr auto kMethods = std::to_array<Entry>({
         {"model.open", &Api::model_open},
         {"model.close", &Api::model_close},
@@ -23,24 +19,36 @@ Api::Method Api::find_method(std::string_view name) {
         {"model.load", &Api::model_load},
         {"model.tokenize", &Api::model_tokenize},
         {"model.detokenize", &Api::model_detokenize},
+        {"session.create", &Api::session_create},
+        {"session.close", &Api::session_close},
+        {"session.generate", &Api::session_generate},
+        {"session.embed", &Api::session_embed},
+        {"session.bench", &Api::session_bench},
+    });
+    return kMethods;
+}
+
+Api::Methods Api::workshop_methods() {
+    static constexpr auto kMethods = std::to_array<Entry>({
         {"model.quantize", &Api::model_quantize},
         {"model.synth", &Api::model_synth},
         {"data.read", &Api::data_read},
         {"data.preview", &Api::data_preview},
         {"data.close", &Api::data_close},
         {"gpu.check", &Api::gpu_check},
-        {"session.create", &Api::session_create},
-        {"session.close", &Api::session_close},
         {"session.logits", &Api::session_logits},
-        {"session.generate", &Api::session_generate},
-        {"session.embed", &Api::session_embed},
         {"session.perplexity", &Api::session_perplexity},
-        {"session.bench", &Api::session_bench},
         {"session.save", &Api::session_save},
         {"session.restore", &Api::session_restore},
     });
-    for (const Entry& entry : kMethods) {
-        if (entry.name == name) return entry.method;
+    return kMethods;
+}
+
+Api::Method Api::find_method(std::string_view name) const {
+    for (const Methods methods : {product_methods(), more_}) {
+        for (const Entry& entry : methods) {
+            if (entry.name == name) return entry.method;
+        }
     }
     return nullptr;
 }
@@ -48,7 +56,8 @@ Api::Method Api::find_method(std::string_view name) {
 void Api::call(uint32_t id, std::string_view method_name, std::string_view json, std::span<const uint8_t> blob) {
     const auto refuse = [&](const Error& error) { host_.finish(id, false, error_json(error), {}); };
     const Method method = find_method(method_name);
-    if (method == nullptr) return refuse({Code::not_found, format("there is no method '{}'", printable(method_name))});
+    if (method == nullptr)
+        return refuse({Code::not_found, format("there is no method '{}' in this engine", printable(method_name))});
     auto args = chat::parse_json(json, "the arguments");
     if (!args) return refuse(args.error());
     if (!args->is_object()) return refuse({Code::invalid_argument, "the arguments must be a JSON object"});

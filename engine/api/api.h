@@ -53,8 +53,22 @@ struct Generation;  // generate_method.cpp
 
 class Api {
   public:
-    // Without a GpuHost there is only the CPU backend.
-    explicit Api(Host& host, GpuHost* gpu = nullptr) : host_(host), ops_(host) {
+    using Method = Task<Result<Reply>> (Api::*)(Call& call);
+    struct Entry {
+        std::string_view name;
+        Method method;
+    };
+    using Methods = std::span<const Entry>;
+
+    // What a conversation needs: all of it is downloaded before the first word.
+    static Methods product_methods();
+    // What only measuring, converting, checking and training need. A module that never names this table does not carry
+    // what is behind it: that is how lapidary.wasm and lapidary-workshop.wasm differ.
+    static Methods workshop_methods();
+
+    // Without a GpuHost there is only the CPU backend. `more`: methods besides the product's.
+    explicit Api(Host& host, GpuHost* gpu = nullptr, Methods more = workshop_methods())
+        : host_(host), ops_(host), more_(more) {
         if (gpu != nullptr) device_ = std::make_unique<HostDevice>(*gpu, ops_);
     }
 
@@ -66,8 +80,7 @@ class Api {
     void complete(uint32_t op, std::optional<std::string> error) { ops_.complete(op, std::move(error)); }
 
   private:
-    using Method = Task<Result<Reply>> (Api::*)(Call& call);
-    static Method find_method(std::string_view name);
+    [[nodiscard]] Method find_method(std::string_view name) const;
 
     Task<Result<Reply>> run(std::shared_ptr<Call> call, Method method);
 
@@ -125,6 +138,7 @@ class Api {
 
     Host& host_;
     PendingOps ops_;
+    Methods more_;
     std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
     infer::GpuChooser chooser_;
     uint32_t last_id_ = 0;

@@ -1,6 +1,7 @@
 // gpu.check: whether this GPU computes what it should.
 #include "api/api.h"
 #include "kernels/check/check.h"
+#include "kernels/check/suites.h"
 
 namespace lapidary::api {
 namespace {
@@ -43,8 +44,8 @@ Task<Result<Reply>> Api::gpu_check(Call& call) {
                                     .quick = CO_TRY(call.args.boolean_or("quick", false))};
     CO_TRY(co_await device_->open(CO_TRY(call.args.strings("without", kMaxNames)), call.cancel));
     const double from = host_.now();
-    const auto outcomes =
-        CO_TRY(co_await kernels::check::run(*device_, std::move(options), progress_of(call), call.cancel));
+    const auto outcomes = CO_TRY(co_await kernels::check::run(*device_, kernels::check::suites(), std::move(options),
+                                                              progress_of(call), call.cancel));
     Json cases = Json::array();
     size_t failed = 0;
     for (const kernels::check::Outcome& outcome : outcomes) {

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "api/wasm_gpu.h"
+#include "api/wasm_methods.h"
 
 #define LAPIDARY_IMPORT(name) __attribute__((import_module("host"), import_name(#name)))
 #define LAPIDARY_EXPORT(name) extern "C" __attribute__((export_name(#name)))
@@ -43,7 +44,7 @@ class WasmHost final : public lapidary::api::Host {
 
 Api& api() {
     static WasmHost host;
-    static Api instance(host, &lapidary::api::wasm_gpu());
+    static Api instance(host, &lapidary::api::wasm_gpu(), lapidary::api::more_methods());
     return instance;
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "infer/gpu_recorder.h"
 #include "kernels/check/check.h"
+#include "kernels/check/suites.h"
 
 namespace lapidary::infer {
 namespace {
@@ -142,7 +143,9 @@ Task<Result<bool>> passes(gpu::Device& device, const std::vector<Format>& format
     const double from = now();
     for (const auto& options : parts) {
         if (now() - from > kLong) break;
-        for (Outcome& outcome : CO_TRY(co_await kernels::check::run(device, options, nullptr, cancel))) {
+        auto outcomes =
+            CO_TRY(co_await kernels::check::run(device, kernels::check::load_suites(), options, nullptr, cancel));
+        for (Outcome& outcome : outcomes) {
             ++choice.cases;
             if (!outcome.ok) wrong.push_back(std::move(outcome));
         }

@@ -151,9 +151,8 @@ Task<Outcome> outcome_of(gpu::Device& device, const Job& job, Cancel cancel) {
     co_return out;
 }
 
-Status check_names(const std::vector<std::string>& names) {
+Status check_names(const std::vector<std::string>& names, std::span<const Suite> all) {
     for (const std::string& name : names) {
-        const auto all = suites();
         const bool known = std::ranges::any_of(all, [&](const Suite& suite) { return suite.kernel.name == name; });
         if (known) continue;
         std::string list;
@@ -170,13 +169,14 @@ bool wanted(const std::vector<T>& list, const T& item) {
 
 }  // namespace
 
-Task<Result<std::vector<Outcome>>> run(gpu::Device& device, Options options, Progress progress, Cancel cancel) {
-    CO_TRY(check_names(options.kernels));
+Task<Result<std::vector<Outcome>>> run(gpu::Device& device, std::span<const Suite> suites, Options options,
+                                       Progress progress, Cancel cancel) {
+    CO_TRY(check_names(options.kernels, suites));
     std::vector<std::vector<Case>> cases;  // owned here, by suite
     std::vector<Job> jobs;
-    for (const Suite& suite : suites()) cases.push_back(suite.cases());
+    for (const Suite& suite : suites) cases.push_back(suite.cases());
     for (size_t s = 0; s < cases.size(); ++s) {
-        const Kernel& kernel = suites()[s].kernel;
+        const Kernel& kernel = suites[s].kernel;
         if (!wanted(options.kernels, std::string(kernel.name))) continue;
         for (const Variant variant :
              options.variant ? std::vector{*options.variant} : variants_of(kernel, device.info())) {

@@ -1,11 +1,12 @@
 // Every kernel against a slow and obvious version of itself on the CPU, on the device there is. Drivers do lie.
 //
 // A new kernel joins with a file NAME_cases.cpp beside this one, which gives a list of cases (case.h), and a line in
-// suites.cpp.
+// suites.cpp. Who runs them says which suites it wants, and carries no others.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "kernels/kernel.h"
 
 namespace lapidary::kernels::check {
+
+struct Suite;  // suites.h
 
 struct Options {
     std::vector<std::string> kernels;  // by name; empty: all
@@ -39,6 +42,7 @@ using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 // Runs on an opened device. An error is returned only when nothing can be said about the kernels: an unknown name in
 // the options, a lost device, a cancelled call.
-Task<Result<std::vector<Outcome>>> run(gpu::Device& device, Options options, Progress progress, Cancel cancel);
+Task<Result<std::vector<Outcome>>> run(gpu::Device& device, std::span<const Suite> suites, Options options,
+                                       Progress progress, Cancel cancel);
 
 }  // namespace lapidary::kernels::check

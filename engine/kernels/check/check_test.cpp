@@ -16,7 +16,7 @@ namespace {
 using testing::LazyDevice;
 
 std::vector<Outcome> outcomes_of(gpu::Device& device, Options options = {}) {
-    auto result = check::run(device, std::move(options), nullptr, {}).run_now();
+    auto result = check::run(device, suites(), std::move(options), nullptr, {}).run_now();
     EXPECT_TRUE(result && *result);
     return result && *result ? **result : std::vector<Outcome>{};
 }
@@ -70,7 +70,7 @@ TEST(Check, TakesOnlyWhatWasAskedFor) {
     for (const Outcome& outcome : outcomes_of(device, {.kernels = {"gather"}, .formats = {Format::q6_k}})) {
         EXPECT_EQ(outcome.kernel + " " + outcome.format, "gather q6_k");
     }
-    const auto refused = check::run(device, {.kernels = {"garter"}, .formats = {}}, nullptr, {}).run_now();
+    const auto refused = check::run(device, suites(), {.kernels = {"garter"}, .formats = {}}, nullptr, {}).run_now();
     ASSERT_TRUE(refused && !*refused);
     EXPECT_TRUE(refused->error().message.starts_with("there is no kernel 'garter'; there are matmul,"));
 }

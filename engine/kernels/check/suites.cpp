@@ -28,4 +28,15 @@ std::span<const Suite> suites() {
     return kSuites;
 }
 
+std::span<const Suite> load_suites() {
+    static constexpr auto kSuites = std::to_array<Suite>({
+        {kMatmul, matmul_cases},
+        {kMatvec, matvec_cases},
+        {kAttentionDecode, attention_decode_cases},
+        {kHeads, heads_cases},
+        {kResidualNorm, residual_norm_cases},
+    });
+    return kSuites;
+}
+
 }  // namespace lapidary::kernels::check

@@ -10,6 +10,8 @@ struct Suite {
     std::vector<Case> (*cases)();
 };
 std::span<const Suite> suites();
+// Those that a model's first load runs: where drivers have been seen to go wrong, and where most of the time goes.
+std::span<const Suite> load_suites();
 
 std::vector<Case> argmax_cases();
 std::vector<Case> attention_cases();

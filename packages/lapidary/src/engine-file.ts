@@ -1,4 +1,4 @@
-// Finding lapidary.wasm on disk, for Node.
+// Finding the engine's module on disk, for Node.
 import { promises as fs } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Engine, type EngineOptions } from './engine.js';
@@ -7,13 +7,17 @@ import { nodeGpu } from './gpu/node.js';
 import { systemCode } from './sources/file.js';
 
 /** LAPIDARY_WASM, or the module that the build puts beside the compiled library. */
-export function engineFile(env: Record<string, string | undefined> = process.env): string {
-    return env['LAPIDARY_WASM'] || fileURLToPath(new URL('./lapidary.wasm', import.meta.url));
+export function engineFile(workshop = true, env: Record<string, string | undefined> = process.env): string {
+    const name = workshop ? './lapidary-workshop.wasm' : './lapidary.wasm';
+    return env['LAPIDARY_WASM'] || fileURLToPath(new URL(name, import.meta.url));
 }
 
-/** With this computer's GPU unless `options` say otherwise; it is looked for when the engine first wants it. */
-export async function loadEngine(options: EngineOptions = {}): Promise<Engine> {
-    const file = engineFile();
+/**
+ * The engine with everything in it, since on a disk its size is nobody's concern; `workshop: false` is the one that
+ * pages download. With this computer's GPU unless `options` say otherwise; it is looked for when the engine first wants it.
+ */
+export async function loadEngine(options: EngineOptions & { workshop?: boolean } = {}): Promise<Engine> {
+    const file = engineFile(options.workshop ?? true);
     let bytes: Uint8Array<ArrayBuffer>;
     try {
         bytes = new Uint8Array(await fs.readFile(file));

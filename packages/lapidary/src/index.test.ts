@@ -42,7 +42,7 @@ test('what people install has the engine and the worker, and no tests', () => {
     });
     const [{ files }] = JSON.parse(listing) as [{ files: { path: string }[] }];
     const paths = files.map((file) => file.path);
-    for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/worker.js', 'dist/lapidary.wasm', 'dist/node-runtime.js']) {
+    for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/worker.js', 'dist/lapidary.wasm', 'dist/lapidary-workshop.wasm', 'dist/node-runtime.js']) {
         assert.ok(paths.includes(wanted), wanted);
     }
     assert.deepEqual(paths.filter((path) => /test|tsbuildinfo|\/src\//.test(path)), []);

@@ -75,6 +75,8 @@ export type {
     TrainingStep,
 } from './workshop/calls.js';
 export type { Target, TrainSettings } from './workshop/settings.js';
+export type { BenchRequest } from './lapidary.js';
+export type { CheckOptions } from './core/check.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
 export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';

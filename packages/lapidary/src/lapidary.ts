@@ -5,12 +5,31 @@ import type { CacheUsage } from './cache/cache.js';
 import type { CachedFile } from './cache/entries.js';
 import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
 import type { Core } from './core/core.js';
+import { startCheck, type CheckOptions } from './core/check.js';
 import { startCore } from './core/start.js';
+import type { CallOptions, CallResult } from './engine.js';
+import type { CheckReport, CheckRequest } from './gpu/check.js';
+import { numberField, type JsonObject } from './json.js';
+import type { KvFormat } from './kv-format.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
 import { probe, type Probe, type ProbeOptions } from './probe/probe.js';
-import type { TokenizeOptions } from './model.js';
+import { callOptions, type TokenizeOptions, type WorkOptions } from './model.js';
 import type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
+
+export interface BenchRequest {
+    /** Tokens to read; 512 unless told. */
+    prompt?: number;
+    /** Tokens to write; 128 unless told. */
+    decode?: number;
+    /** Tokens already in the context. */
+    depth?: number;
+    /** Measurements, of which the median counts. */
+    runs?: number;
+    kv?: KvFormat;
+    /** Also the GPU time of each kernel. */
+    profile?: boolean;
+}
 
 /** A loaded model. Calls may be made at any time: they wait for each other and are answered in order. */
 export class LoadedEngine {
@@ -65,6 +84,29 @@ export class LoadedEngine {
         return await (await import('./training.js')).startTraining(this.core, this.adapters, options);
     }
 
+    /** How fast the model reads and writes here, as `lapidary bench` tells it. Conversations keep their memory. */
+    async bench(request: BenchRequest = {}, options: WorkOptions = {}): Promise<JsonObject> {
+        const { prompt = 512, decode = 128, depth = 0, kv } = request;
+        const context = depth + Math.max(prompt, 2 * decode) + 1;
+        const { json } = await this.call('session.create', { context, ...(kv === undefined ? {} : { kv }) });
+        const session = numberField(json, 'session', 'the created session');
+        try {
+            const wanted = { ...request, session, prompt, decode, depth };
+            return (await this.call('session.bench', wanted, callOptions(options))).json;
+        } finally {
+            await this.call('session.close', { session }).catch(() => undefined); // gone with its GPU, or with everything
+        }
+    }
+
+    /**
+     * A method of the engine itself, for what has no door of its own; docs/architecture.md lists them. It is about the
+     * loaded model unless `args` name another, and waits for its turn like every call. Those of the workshop are there
+     * when the model was loaded with `workshop: true`.
+     */
+    async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {
+        return await this.core.call(method, args, options);
+    }
+
     /** Gives everything back. Calls under way and later ones fail with the code `cancelled`. May be called twice. */
     async dispose(): Promise<void> {
         await this.core.dispose();
@@ -75,6 +117,14 @@ export const Lapidary = {
     /** Loads a model and everything that runs it. */
     async load(source: ModelSource, options: LoadOptions = {}): Promise<LoadedEngine> {
         return new LoadedEngine(await startCore(source, options));
+    },
+
+    /**
+     * Whether this GPU computes what it should: every kernel against a slow and obvious version of itself. Fetches the
+     * workshop, a larger engine, and needs no model.
+     */
+    async check(request: CheckRequest = {}, options: CheckOptions = {}): Promise<CheckReport> {
+        return await startCheck(request, options);
     },
 
     /** What this device can do, which models fit and about how fast they would be, before anything is downloaded. */

@@ -1,34 +1,76 @@
 // A model on this computer's disk: a path, the name of an Ollama model, or `builtin`.
 import { promises as fs } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LapidaryError } from './error.js';
-import { formatModelName, tryParseModelName } from './ollama/name.js';
-import { findStores } from './ollama/node.js';
+import { formatModelName, tryParseModelName, type ModelName } from './ollama/name.js';
+import { findStores, storeCandidates, thisComputer } from './ollama/node.js';
+import type { OllamaStore, ResolvedModel } from './ollama/store.js';
 import { openFile } from './sources/file.js';
 import type { OpenedSource } from './sources/open.js';
 
-const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
+export const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
 
-/** A file that exists wins over everything that merely could have that name. */
-export async function openLocalModel(name: string): Promise<OpenedSource> {
-    if (await isFile(name)) return { sources: await openFile(name) };
-    if (name === 'builtin') {
-        if (await isFile(builtinFile)) return { sources: await openFile(builtinFile), name: 'builtin' };
-        throw new LapidaryError('not_found', `the built-in model is missing: there is no file '${builtinFile}'`);
-    }
-    const wanted = tryParseModelName(name);
-    for (const store of wanted ? await findStores() : []) {
-        const model = wanted && (await store.resolve(wanted));
-        if (model) return { sources: await store.openLayers(model.models), name: model.name };
-    }
-    const store = wanted ? ` and no Ollama model ${formatModelName(wanted)}` : '';
-    throw new LapidaryError('not_found', `cannot find the model '${name}': there is no such file${store}`);
+/** Who opens it closes its sources. */
+export interface LocalModel extends OpenedSource {
+    /** Where its bytes are, in words. */
+    origin: string;
+    ollama?: { store: OllamaStore; model: ResolvedModel };
 }
 
-async function isFile(path: string): Promise<boolean> {
-    try {
-        return (await fs.stat(path)).isFile();
-    } catch {
-        return false;
+/** A file that exists wins over everything that merely could have that name. */
+export async function openLocalModel(name: string): Promise<LocalModel> {
+    const tried: string[] = [];
+    const kind = await kindOfPath(name);
+    if (kind === 'file') return { sources: await openFile(name), origin: path.resolve(name) };
+    tried.push(kind === 'folder' ? `'${name}' is a folder` : `there is no file '${name}'`);
+    if (name === 'builtin') return await openBuiltin();
+
+    const wanted = looksLikePath(name) ? undefined : tryParseModelName(name);
+    if (wanted) {
+        const stores = await findStores();
+        for (const store of stores) {
+            const model = await store.resolve(wanted);
+            if (model) return await openResolved(store, model);
+        }
+        tried.push(
+            stores.length > 0
+                ? `no Ollama model ${formatModelName(wanted)} in ${stores.map((store) => store.directory.label).join(', ')}`
+                : `no Ollama models at ${storeCandidates(thisComputer()).join(', ')}`,
+        );
     }
+    throw new LapidaryError('not_found', `cannot find the model '${name}': ${tried.join(', and ')}`);
+}
+
+/** The same for a model that is known to be in a store. */
+export async function openOllamaModel(store: OllamaStore, name: ModelName): Promise<LocalModel> {
+    const model = await store.resolve(name);
+    if (!model) throw new LapidaryError('not_found', `there is no Ollama model ${formatModelName(name)} any more`);
+    return await openResolved(store, model);
+}
+
+async function openResolved(store: OllamaStore, model: ResolvedModel): Promise<LocalModel> {
+    const sources = await store.openLayers(model.models);
+    const { name } = model;
+    return { sources, name, origin: `${name} in ${store.directory.label}`, ollama: { store, model } };
+}
+
+async function openBuiltin(): Promise<LocalModel> {
+    if ((await kindOfPath(builtinFile)) !== 'file') {
+        throw new LapidaryError('not_found', `the built-in model is missing: there is no file '${builtinFile}'`);
+    }
+    return { sources: await openFile(builtinFile), name: 'builtin', origin: builtinFile };
+}
+
+async function kindOfPath(file: string): Promise<'file' | 'folder' | undefined> {
+    try {
+        return (await fs.stat(file)).isDirectory() ? 'folder' : 'file';
+    } catch {
+        return undefined;
+    }
+}
+
+/** These can only be meant as paths, so there is no point in looking for them in a store. */
+function looksLikePath(name: string): boolean {
+    return /^[.~/\\]|\\|\.gguf$/i.test(name);
 }

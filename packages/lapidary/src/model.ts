@@ -1,5 +1,5 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
-import type { Engine } from './engine.js';
+import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
@@ -134,6 +134,11 @@ export class Model {
         } finally {
             this.engine.removeSink(number);
         }
+    }
+
+    /** Any method of the engine that takes a model. */
+    async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {
+        return await this.engine.call(method, { model: this.handle, ...args }, options);
     }
 
     async close(): Promise<void> {

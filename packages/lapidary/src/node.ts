@@ -1,6 +1,8 @@
 // `lapidary/node`: what needs a disk. Kept apart so that a browser's bundle never sees node:fs.
 export { engineFile, loadEngine } from './engine-file.js';
 export { nodeGpu } from './gpu/node.js';
+export { builtinFile, openLocalModel, openOllamaModel } from './local-model.js';
+export type { LocalModel } from './local-model.js';
 export { NodeDirectory, findStores, storeCandidates, thisComputer } from './ollama/node.js';
 export type { Surroundings } from './ollama/node.js';
 export { FileSink, FileSource, fileError, openFile, systemCode } from './sources/file.js';

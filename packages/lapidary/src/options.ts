@@ -84,7 +84,14 @@ export interface LoadOptions {
      * from elsewhere; `false` runs the engine where `load` was called.
      */
     worker?: boolean | (() => Worker);
-    /** `lapidary.wasm` or where it is; beside this module unless told. */
+    /**
+     * The engine with everything in it, also what a conversation has no use for: checking every kernel, converting,
+     * training. It is larger, so pages that only chat do without. False unless told.
+     */
+    workshop?: boolean;
+    /** The engine was built anew after the GPU was lost, and `engine.info` may tell something else now. */
+    onInfo?: (info: EngineInfo) => void;
+    /** `lapidary.wasm` (or `lapidary-workshop.wasm`) or where it is; beside this module unless told. */
     wasm?: string | URL | BufferSource | WebAssembly.Module;
     /** WebGPU, or how to get it; `navigator.gpu` or, in Node, the package `webgpu` unless told. Not with a worker. */
     gpu?: GPU | (() => Promise<GPU | undefined>);

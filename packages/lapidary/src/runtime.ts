@@ -8,7 +8,7 @@ import type { Log } from './wasi.js';
 
 export interface Runtime {
     /** Without a module given, the one that came with the library. */
-    makeEngine(options: EngineOptions): Promise<Engine>;
+    makeEngine(options: EngineOptions & { workshop?: boolean }): Promise<Engine>;
     findGpu(log: Log): Promise<GPU | undefined>;
     openLocal?: OpenLocal;
     /** Bytes of the machine, where that can be known. */
@@ -16,16 +16,30 @@ export interface Runtime {
 }
 
 /** With the caller's own module and WebGPU where there are any. */
-export async function runtimeFor({ wasm, gpu }: Pick<LoadOptions, 'wasm' | 'gpu'>): Promise<Runtime> {
+export async function runtimeFor({
+    wasm,
+    gpu,
+    workshop = false,
+}: Pick<LoadOptions, 'wasm' | 'gpu' | 'workshop'>): Promise<Runtime> {
     const node = await nodeRuntime();
     const runtime = { ...node, findGpu: await gpuFinder(gpu) };
-    if (node && wasm === undefined) return { ...runtime, makeEngine: node.makeEngine };
-    let compiled: Promise<WebAssembly.Module> | undefined; // once, however often an engine has to be made anew
+    if (node && wasm === undefined) {
+        return { ...runtime, makeEngine: async (options) => await node.makeEngine({ workshop, ...options }) };
+    }
+    // Each once, however often an engine has to be made anew.
+    const compiled = new Map<boolean, Promise<WebAssembly.Module>>();
     return {
         ...runtime,
-        makeEngine: async (options) => {
-            compiled ??= compile(wasm ?? new URL('./lapidary.wasm', import.meta.url));
-            return await Engine.load(await compiled, options);
+        makeEngine: async ({ workshop: wanted = workshop, ...options }) => {
+            const module = compiled.get(wanted) ?? compile(wasm ?? ownModule(wanted));
+            compiled.set(wanted, module);
+            return await Engine.load(await module, options);
         },
     };
+}
+
+/** Both addresses are spelled out: that is how bundlers find the files. */
+function ownModule(workshop: boolean): URL {
+    if (workshop) return new URL('./lapidary-workshop.wasm', import.meta.url);
+    return new URL('./lapidary.wasm', import.meta.url);
 }

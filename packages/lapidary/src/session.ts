@@ -30,6 +30,8 @@ export interface GenerateRequest {
     /** … or a conversation to answer: `Message`s, whose content may also be a list of parts. */
     messages?: readonly JsonObject[];
     tools?: readonly JsonObject[];
+    /** `required`, or {type: 'function', function: {name}}: the answer is a call. The model decides unless told. */
+    tool_choice?: JsonValue;
     thinking?: boolean;
     add_bos?: boolean;
     parse_special?: boolean;

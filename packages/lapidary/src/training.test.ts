@@ -10,7 +10,7 @@ import { crc32, zip } from './workshop/zip.js';
 const rows = [{ prompt: 'a', completion: 'b' }, { prompt: 'c', completion: 'd' }];
 
 async function loaded(fake: FakeModel): Promise<LoadedEngine> {
-    return new LoadedEngine(await fake.start());
+    return new LoadedEngine(await fake.start({ workshop: true }));
 }
 
 function codeOf(code: string, words = /./): (error: unknown) => boolean {
@@ -155,6 +155,18 @@ test('a question asked during a training is answered between two steps', async (
     assert.ok(training.step < 40);
     await training.finished();
     assert.equal(training.steps.length, 40);
+    await engine.dispose();
+});
+
+test('the workshop is fetched when it is first wanted, and not for chats with adapters', async () => {
+    const fake = new FakeModel();
+    const engine = new LoadedEngine(await fake.start());
+    const adapter = await engine.adapters.load(new Uint8Array([1]));
+    await engine.complete('a', { adapters: [{ adapter }] });
+    assert.deepEqual(fake.workshops, [false]);
+    await engine.readData('good');
+    await engine.complete('a', { adapters: [{ adapter }] });
+    assert.deepEqual(fake.workshops, [false, true]);
     await engine.dispose();
 });
 

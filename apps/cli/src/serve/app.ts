@@ -2,8 +2,7 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Hono } from 'hono';
-import { FileSource } from 'lapidary/node';
-import { builtinFile } from '../model-argument.js';
+import { FileSource, builtinFile } from 'lapidary/node';
 import type { Stream } from '../terminal.js';
 import { accessLog } from './access-log.js';
 import { Bodies } from './body.js';

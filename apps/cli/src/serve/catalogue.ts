@@ -11,8 +11,8 @@ import {
     type ModelName,
     type OllamaStore,
 } from 'lapidary';
-import { findStores } from 'lapidary/node';
-import { builtinFile, openModelBytes, openOllamaModel, type ModelBytes } from '../model-argument.js';
+import { builtinFile, findStores, openOllamaModel } from 'lapidary/node';
+import { openModelBytes, type ModelBytes } from '../model-argument.js';
 
 export interface CatalogueEntry {
     /** Under which name it is listed and answers. */

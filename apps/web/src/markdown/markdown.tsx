@@ -1,7 +1,9 @@
 // Markdown on the page. Blocks that did not change are not touched, so that a selection in them survives streaming.
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { Component } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { CopyButton } from '../views/copy.js';
-import { renderBlock, toBlocks, type Block } from './blocks.js';
+import { toBlocks, type Block } from './blocks.js';
+import { nodeOf } from './nodes.js';
 
 export function Markdown({ text }: { text: string }) {
     const blocks = useMemo(() => toBlocks(text), [text]);
@@ -23,10 +25,15 @@ function textOf({ token }: Block, field: 'text' | 'lang'): string {
     return typeof value === 'string' ? value : '';
 }
 
-function MarkdownBlock({ block }: { block: Block }) {
-    const place = useRef<HTMLDivElement>(null);
-    useLayoutEffect(() => place.current?.replaceChildren(renderBlock(block)), [block.raw]);
-    return <div ref={place} />;
+/** The same text is the same block: nothing in it is made again. */
+class MarkdownBlock extends Component<{ block: Block }> {
+    override shouldComponentUpdate({ block }: { block: Block }): boolean {
+        return block.raw !== this.props.block.raw;
+    }
+
+    override render() {
+        return <div>{nodeOf(this.props.block.token)}</div>;
+    }
 }
 
 function CodeBlock({ text, language }: { text: string; language: string }) {

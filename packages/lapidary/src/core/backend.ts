@@ -22,6 +22,17 @@ export async function chooseBackend(
     return { backend: 'gpu', why: 'the GPU was asked for' };
 }
 
+/** The same after a GPU was lost: another GPU, or an error that says why there is none. */
+export async function chooseNewGpu(
+    wanted: Backend | 'auto',
+    findGpu: () => Promise<GPU | undefined>,
+    lost: string,
+): Promise<Chosen> {
+    const problem = await whyNoGpu(findGpu, wanted === 'gpu');
+    if (problem !== undefined) throw new LapidaryError('unsupported', problem);
+    return { backend: 'gpu', why: `WebGPU gave a new device after ${lost}` };
+}
+
 async function whyNoGpu(findGpu: () => Promise<GPU | undefined>, software: boolean): Promise<string | undefined> {
     try {
         const gpu = await findGpu();

@@ -1,5 +1,6 @@
 // Core: the engine as the front sees it, wherever it runs. core/local.ts is the thing itself, core/remote.ts speaks to
 // one in a worker. Everything that crosses here can be posted as a message.
+import type { CallOptions, CallResult } from '../engine.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
@@ -12,6 +13,12 @@ export interface CallContext {
 
 export interface GenerateContext extends CallContext {
     onEvent?: ((event: GenerateEvent) => void) | undefined;
+}
+
+export interface RawContext {
+    blob?: CallOptions['blob'] | undefined;
+    onEvent?: CallOptions['onEvent'] | undefined;
+    signal?: AbortSignal | undefined;
 }
 
 export interface Embedded {
@@ -30,5 +37,7 @@ export interface Core {
     embed(texts: readonly string[], context: CallContext): Promise<Embedded>;
     /** Adapters, data sets and trainings. */
     readonly workshop: AskWorkshop;
+    /** A method of the engine itself, about the loaded model, when its turn has come. */
+    call(method: string, args: object, context: RawContext): Promise<CallResult>;
     dispose(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // The engine in this thread: a model, its conversations, the queue before them, and what happens when the GPU is lost.
-import type { Engine } from '../engine.js';
-import { LapidaryError, cancelledError, throwIfCancelled } from '../error.js';
+import { pause } from '../cache/pause.js';
+import type { CallResult, Engine } from '../engine.js';
+import { LapidaryError, cancelledError, messageOf, throwIfCancelled } from '../error.js';
 import { optionalString } from '../json.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
@@ -9,18 +10,18 @@ import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '..
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { Log } from '../wasi.js';
-import type { AskWorkshop } from '../workshop/calls.js';
+import type { AskWorkshop, WorkshopMethod } from '../workshop/calls.js';
 import { Workshop, type BenchPlace } from '../workshop/workshop.js';
-import { chooseBackend } from './backend.js';
+import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
-import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
+import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
 import { checkBudget } from './memory.js';
 import { Turns } from './turns.js';
 
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm'
+    'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm' | 'workshop'
 >;
 
 export interface LocalContext {
@@ -32,6 +33,8 @@ export interface LocalContext {
     onInfo?: (info: EngineInfo) => void;
     /** Whether this thread is the engine's own. */
     worker?: boolean;
+    /** Milliseconds before each attempt to get another GPU after one was lost. */
+    pauses?: readonly number[];
 }
 
 /** Everything that dies with a GPU. */
@@ -46,6 +49,10 @@ interface Opened {
 
 // A GPU that is lost again and again while one answer is written will not be there for the rest of it either.
 const mostLosses = 3;
+// A driver that restarts is away for a moment.
+const usualPauses = [0, 500, 2000];
+/** Chats with adapters need no workshop. */
+const inEveryEngine: readonly WorkshopMethod[] = ['addAdapter', 'removeAdapter'];
 const usualContext = 4096;
 const usualConversations = 2;
 
@@ -54,7 +61,10 @@ export class LocalCore implements Core {
     private readonly closing = new AbortController();
     private opened: Opened | undefined;
     private opening: Promise<Opened> | undefined;
+    /** Why the GPU that was used is no more. */
+    private lost: string | undefined;
     private current: EngineInfo | undefined;
+    private hasWorkshop: boolean;
     private readonly things = new Workshop({
         inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
         onWaiting: (listener) => this.turns.onWaiting(listener),
@@ -64,7 +74,10 @@ export class LocalCore implements Core {
         private readonly source: PreparedSource,
         private readonly options: CoreOptions,
         private readonly context: LocalContext,
-    ) {}
+    ) {
+        // Who brings a module has chosen.
+        this.hasWorkshop = options.workshop ?? options.wasm !== undefined;
+    }
 
     /** From here on the source is the core's to close, also when this fails. */
     static async start(source: PreparedSource, options: CoreOptions, context: LocalContext): Promise<LocalCore> {
@@ -108,7 +121,10 @@ export class LocalCore implements Core {
         });
     }
 
-    readonly workshop: AskWorkshop = async (method, args, context) => await this.things.handle(method, args, context);
+    readonly workshop: AskWorkshop = async (method, args, context) => {
+        if (!inEveryEngine.includes(method)) await this.openWorkshop(context?.signal);
+        return await this.things.handle(method, args, context);
+    };
 
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
         const { model } = await this.ready();
@@ -132,6 +148,23 @@ export class LocalCore implements Core {
                 onProgress?.({ done: vectors.length, total: texts.length });
             }
             return { vectors, tokens: read };
+        });
+    }
+
+    async call(method: string, args: object, { blob, onEvent, signal }: RawContext): Promise<CallResult> {
+        return await this.turns.take(signal, async () => {
+            try {
+                const { model } = await this.ready();
+                return await model.call(method, args, {
+                    ...(blob ? { blob } : {}),
+                    ...(onEvent ? { onEvent } : {}),
+                    ...(signal ? { signal } : {}),
+                });
+            } catch (error) {
+                // What it had made is gone, so it cannot be taken up again; the next call finds a new device.
+                if (isLoss(error)) await this.lose(error);
+                throw error;
+            }
         });
     }
 
@@ -161,10 +194,25 @@ export class LocalCore implements Core {
                     if (this.closing.signal.aborted) throw disposedError();
                     throwIfCancelled(signal);
                     if (!isLoss(error) || losses === mostLosses) throw error;
-                    this.context.log('warning', `${error.message}; everything on it is made anew`);
-                    await this.giveUp();
+                    await this.lose(error);
                 }
             }
+        });
+    }
+
+    private async lose(error: LapidaryError): Promise<void> {
+        this.context.log('warning', `${error.message}; everything on it is made anew`);
+        if (this.current?.backend === 'gpu') this.lost = error.message;
+        await this.giveUp();
+    }
+
+    /** From the engine for conversations to the one with everything, with the same model. */
+    private async openWorkshop(signal: AbortSignal | undefined): Promise<void> {
+        if (this.hasWorkshop) return;
+        await this.turns.take(signal, async () => {
+            if (this.hasWorkshop) return;
+            this.hasWorkshop = true;
+            await this.giveUp();
         });
     }
 
@@ -179,14 +227,38 @@ export class LocalCore implements Core {
         if (this.closing.signal.aborted) throw disposedError();
         if (this.opened && !this.opened.engine.usable) await this.giveUp(); // it trapped: its memory is of no use
         if (this.opened) return this.opened;
-        this.opening ??= this.build(this.closing.signal).finally(() => {
+        this.opening ??= this.open(this.closing.signal).finally(() => {
             this.opening = undefined;
         });
         this.opened = await this.opening;
         return this.opened;
     }
 
-    private async build(signal: AbortSignal): Promise<Opened> {
+    /** On the backend that was asked for; after a loss on another GPU, and on the CPU only when there is none. */
+    private async open(signal: AbortSignal): Promise<Opened> {
+        const { backend: wanted = 'auto' } = this.options;
+        const { lost } = this;
+        this.lost = undefined;
+        if (lost === undefined) return await this.build(signal, (gpu) => chooseBackend(wanted, gpu));
+        let problem = '';
+        for (const milliseconds of this.context.pauses ?? usualPauses) {
+            await pause(milliseconds, signal);
+            try {
+                return await this.build(signal, (gpu) => chooseNewGpu(wanted, gpu, lost));
+            } catch (error) {
+                throwIfCancelled(signal);
+                problem = messageOf(error);
+                this.context.log('warning', `no other GPU yet: ${problem}`);
+            }
+        }
+        const why = `${lost}, and no other could be had (${problem}), so the CPU computes`;
+        return await this.build(signal, async () => ({ backend: 'cpu', why }));
+    }
+
+    private async build(
+        signal: AbortSignal,
+        choose: (gpu: () => Promise<GPU | undefined>) => Promise<Chosen>,
+    ): Promise<Opened> {
         const { runtime, log, onProgress } = this.context;
         const { maxConversations = usualConversations, memoryBudget } = this.options;
         onProgress?.({ stage: 'open', done: 0, total: 0 });
@@ -198,7 +270,7 @@ export class LocalCore implements Core {
         const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';
         let engine: Engine | undefined;
         try {
-            engine = await runtime.makeEngine({ log, gpu });
+            engine = await runtime.makeEngine({ log, gpu, workshop: this.hasWorkshop });
             throwIfCancelled(signal);
         } catch (error) {
             engine?.close();
@@ -211,7 +283,7 @@ export class LocalCore implements Core {
             if (description['supported'] === false) {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }
-            const { backend, why } = await chooseBackend(this.options.backend ?? 'auto', gpu);
+            const { backend, why } = await choose(gpu);
             checkBudget(description, this.options.contextLength ?? usualContext, maxConversations, memoryBudget);
             const loaded = await model.load(backend, {
                 signal,

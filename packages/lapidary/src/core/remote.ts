@@ -1,4 +1,5 @@
 // The engine in a worker, seen from the page.
+import type { CallResult } from '../engine.js';
 import { LapidaryError, cancelledError } from '../error.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadProgress } from '../options.js';
@@ -7,7 +8,7 @@ import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
 import type { Log, LogLevel } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
-import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
+import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
 import type { CoreOptions } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
 
@@ -27,11 +28,18 @@ export interface LoadArgs {
     options: CoreOptions;
 }
 
+export interface RawArgs {
+    method: string;
+    args: object;
+    blob: Uint8Array | undefined;
+}
+
 export type GenerateMessage = { progress: Progress } | { event: GenerateEvent };
 
 export interface RemoteContext {
     log: Log;
     onProgress?: ((progress: LoadProgress) => void) | undefined;
+    onInfo?: ((info: EngineInfo) => void) | undefined;
     signal?: AbortSignal | undefined;
     /** Ends the worker. */
     terminate(): void;
@@ -52,7 +60,7 @@ export class RemoteCore implements Core {
         port: Port,
         source: PreparedSource,
         options: CoreOptions,
-        { log, onProgress, signal, terminate }: RemoteContext,
+        { log, onProgress, onInfo, signal, terminate }: RemoteContext,
         onFailure: (fail: (error: LapidaryError) => void) => void,
     ): Promise<RemoteCore> {
         const kept = source.kind === 'open' ? source.sources : [];
@@ -61,6 +69,7 @@ export class RemoteCore implements Core {
             log: async ({ level, text }: { level: LogLevel; text: string }) => log(level, text),
             info: async (info: EngineInfo) => {
                 if (core) core.current = info;
+                onInfo?.(info);
             },
             read: async ({ source: number, offset, length }: ReadArgs, { signal: stop }) => {
                 const bytes = await kept[number]?.read(offset, length, stop);
@@ -114,6 +123,11 @@ export class RemoteCore implements Core {
 
     readonly workshop: AskWorkshop = async (method, args, { signal, onEvent } = {}) =>
         await this.peer.call('workshop', { method, args }, { signal, onEvent });
+
+    async call(method: string, args: object, { blob, signal, onEvent }: RawContext): Promise<CallResult> {
+        const sent: RawArgs = { method, args, blob };
+        return await this.peer.call('call', sent, { signal, onEvent });
+    }
 
     async dispose(): Promise<void> {
         if (this.disposed) return;

@@ -7,9 +7,12 @@ import type { GenerateRequest } from '../session.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
 import type { WorkshopMethod } from '../workshop/calls.js';
+import type { Log } from '../wasi.js';
+import type { CheckArgs } from './check.js';
+import { checkHere } from './check-here.js';
 import { LocalCore } from './local.js';
-import { Peer, type Port } from './peer.js';
-import type { GenerateMessage, LoadArgs, PostedSource, ReadArgs } from './remote.js';
+import { Moved, Peer, type Port } from './peer.js';
+import type { GenerateMessage, LoadArgs, PostedSource, RawArgs, ReadArgs } from './remote.js';
 
 export function serveCore(port: Port): void {
     let core: LocalCore | undefined;
@@ -45,6 +48,15 @@ export function serveCore(port: Port): void {
             await loaded().detokenize(tokens, options),
         workshop: async ({ method, args }: { method: WorkshopMethod; args: never }, { signal, emit }) =>
             await loaded().workshop(method, args, { signal, onEvent: emit }),
+        call: async ({ method, args, blob }: RawArgs, { signal, emit }) => {
+            const result = await loaded().call(method, args, { blob, signal, onEvent: emit });
+            return new Moved(result, [result.blob.buffer as ArrayBuffer]);
+        },
+        check: async ({ request, wasm }: CheckArgs, { signal, emit }) => {
+            const runtime = await runtimeFor({ ...(wasm === undefined ? {} : { wasm }), workshop: true });
+            const log: Log = (level, text) => tellPage('log', { level, text });
+            return await checkHere(runtime, request, { log, signal, onProgress: emit });
+        },
         embed: async (texts: string[], { signal, emit }) => await loaded().embed(texts, { signal, onProgress: emit }),
     });
 }

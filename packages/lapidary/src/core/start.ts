@@ -38,19 +38,20 @@ function checkOptions(options: LoadOptions): CoreOptions {
         kv: fields.oneOf('kv', kvFormats),
         maxConversations: fields.integer('maxConversations', 1, 1000),
         memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
+        workshop: fields.boolean('workshop'),
         wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted
     });
 }
 
 /** A page has better things to do than computing; a worker that loads a model is a worker already. */
-function wantsWorker({ worker, gpu }: LoadOptions): boolean {
+export function wantsWorker({ worker, gpu }: Pick<LoadOptions, 'worker' | 'gpu'>): boolean {
     if (typeof worker === 'function') return true;
     if (gpu !== undefined) return false; // it cannot be posted
     return worker ?? (typeof document === 'object' && typeof Worker === 'function');
 }
 
 /** Undefined, with a line in the log, when there is no way to have one: the engine then runs in the page. */
-async function startWorker({ worker: make }: LoadOptions, log: Log): Promise<Worker | undefined> {
+export async function startWorker({ worker: make }: Pick<LoadOptions, 'worker'>, log: Log): Promise<Worker | undefined> {
     let worker: Worker | undefined;
     try {
         worker =
@@ -81,12 +82,12 @@ async function startRemote(
     worker: Worker,
     prepared: PreparedSource,
     core: CoreOptions,
-    { onProgress, signal }: LoadOptions,
+    { onProgress, onInfo, signal }: LoadOptions,
     log: Log,
 ): Promise<Core> {
     const terminate = () => worker.terminate();
     try {
-        return await RemoteCore.start(worker, prepared, core, { log, onProgress, signal, terminate }, (fail) => {
+        return await RemoteCore.start(worker, prepared, core, { log, onProgress, onInfo, signal, terminate }, (fail) => {
             worker.addEventListener('error', (event) => {
                 event.preventDefault();
                 const why = event.message || 'no reason was given';

@@ -43,7 +43,7 @@ export interface CheckReport {
 const what = 'the answer to check';
 
 export async function checkGpu(
-    engine: Engine,
+    engine: Pick<Engine, 'call'>,
     request: CheckRequest = {},
     options: WorkOptions = {},
 ): Promise<CheckReport> {

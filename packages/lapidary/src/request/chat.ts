@@ -20,14 +20,14 @@ const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium',
 export function checkChat(params: unknown): CheckedRequest {
     const fields = new Fields(params);
     const topLogprobs = topLogprobsOf(fields);
-    const tools = toolsOf(fields);
+    const { tools, tool_choice } = toolsOf(fields);
     return {
         generate: {
             ...commonOf(fields),
             messages: messagesOf(fields),
             thinking: thinkingOf(fields),
             ...(tools.length > 0 ? { tools } : {}),
-            ...defined({ logprobs: topLogprobs, overflow: fields.oneOf('overflow', ['error', 'stop', 'slide']) }),
+            ...defined({ tool_choice, logprobs: topLogprobs, overflow: fields.oneOf('overflow', ['error', 'stop', 'slide']) }),
         },
         stream: fields.boolean('stream') ?? false,
         ...streamOptionsOf(fields),
@@ -68,7 +68,8 @@ function checkContent(message: Fields): void {
     });
 }
 
-function toolsOf(fields: Fields): JsonObject[] {
+/** `tool_choice` only where it demands a call; the engine then sees to it that one is made. */
+function toolsOf(fields: Fields): Pick<GenerateRequest, 'tool_choice'> & { tools: JsonObject[] } {
     const tools = (fields.list('tools') ?? []).map((tool, i) => {
         const place = `tools[${i}]`;
         const entry = new Fields(tool, place);
@@ -81,8 +82,8 @@ function toolsOf(fields: Fields): JsonObject[] {
         return tool as JsonObject; // Fields has seen that it is an object
     });
     const choice = fields.value('tool_choice');
-    if (choice === undefined || choice === 'auto') return tools;
-    if (choice === 'none') return [];
+    if (choice === undefined || choice === 'auto') return { tools };
+    if (choice === 'none') return { tools: [] };
     const named = isObject(choice) ? new Fields(choice, 'tool_choice').fields('function')?.string('name') : undefined;
     if (choice !== 'required' && named === undefined) {
         throw invalid('tool_choice', 'none, auto, required or the name of a function', choice);
@@ -90,11 +91,8 @@ function toolsOf(fields: Fields): JsonObject[] {
     if (tools.length === 0) {
         throw new LapidaryError('invalid_argument', `'tool_choice' asks for a call, but there are no tools`);
     }
-    throw new LapidaryError(
-        'unsupported',
-        `'tool_choice' cannot be kept: the model decides itself whether it calls a function; use 'auto', and say in a ` +
-            `message what it should do`,
-    );
+    if (named === undefined) return { tools, tool_choice: 'required' };
+    return { tools, tool_choice: { type: 'function', function: { name: named } } };
 }
 
 function thinkingOf(fields: Fields): boolean {

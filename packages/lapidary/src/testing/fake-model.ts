@@ -22,6 +22,8 @@ export class FakeModel {
     readonly closed: string[] = [];
     readonly generated: FakeGenerate[] = [];
     readonly trainer = new FakeTrainer();
+    /** Of each engine: whether it should have everything. */
+    readonly workshops: boolean[] = [];
     onGenerate: (call: FakeGenerate) => void = ({ finish }) => finish();
     onLoad: (engine: number) => { code: string; message: string } | undefined = () => undefined;
     /** There is no memory for more. */
@@ -33,7 +35,10 @@ export class FakeModel {
         const source = new MemorySource(new Uint8Array(4), 'fake.gguf');
         source.close = async () => void this.closed.push(source.name);
         return await LocalCore.start({ kind: 'open', sources: [source] }, { backend: 'cpu', ...options }, {
-            runtime: { makeEngine: async (engineOptions) => await this.engine().connect(engineOptions), findGpu: async () => undefined },
+            runtime: { makeEngine: async ({ workshop = false, ...engineOptions }) => {
+                    this.workshops.push(workshop);
+                    return await this.engine().connect(engineOptions);
+                }, findGpu: async () => undefined },
             log: () => undefined,
             ...context,
         });

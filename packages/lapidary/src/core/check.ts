@@ -1,0 +1,39 @@
+// The self-test of a GPU where it does not disturb: in a worker of its own in a page, in this thread elsewhere.
+import { LapidaryError } from '../error.js';
+import type { CheckReport, CheckRequest } from '../gpu/check.js';
+import type { Progress } from '../model.js';
+import type { LoadOptions } from '../options.js';
+import type { Log, LogLevel } from '../wasi.js';
+import { Peer } from './peer.js';
+import { startWorker, wantsWorker } from './start.js';
+
+export interface CheckOptions extends Pick<LoadOptions, 'wasm' | 'gpu' | 'worker' | 'log' | 'signal'> {
+    /** Cases. */
+    onProgress?: (progress: Progress) => void;
+}
+
+export interface CheckArgs {
+    request: CheckRequest;
+    /** `lapidary-workshop.wasm`. */
+    wasm?: LoadOptions['wasm'];
+}
+
+export async function startCheck(request: CheckRequest, options: CheckOptions): Promise<CheckReport> {
+    const log: Log = options.log ?? (() => undefined);
+    const { signal, onProgress, wasm } = options;
+    const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
+    if (!worker) return await (await import('./in-process.js')).checkLocal(request, options, log);
+    const peer = new Peer(worker, {
+        log: async ({ level, text }: { level: LogLevel; text: string }) => log(level, text),
+    });
+    worker.addEventListener('error', (event) => {
+        event.preventDefault();
+        peer.close(new LapidaryError('internal', `the worker stopped: ${event.message || 'no reason was given'}`));
+    });
+    try {
+        const args: CheckArgs = { request, ...(wasm === undefined ? {} : { wasm: wasm instanceof URL ? wasm.href : wasm }) };
+        return await peer.call<CheckReport>('check', args, { signal, onEvent: onProgress });
+    } finally {
+        worker.terminate();
+    }
+}
