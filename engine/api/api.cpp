@@ -25,6 +25,8 @@ Api::Method Api::find_method(std::string_view name) {
         {"model.detokenize", &Api::model_detokenize},
         {"model.quantize", &Api::model_quantize},
         {"model.synth", &Api::model_synth},
+        {"adapter.close", &Api::adapter_close},
+        {"adapter.describe", &Api::adapter_describe},
         {"gpu.check", &Api::gpu_check},
         {"session.create", &Api::session_create},
         {"session.close", &Api::session_close},

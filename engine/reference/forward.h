@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "lora/adapter.h"
 #include "model/config.h"
 #include "model/runner.h"
 #include "model/weights.h"
@@ -36,6 +37,8 @@ class Forward final : public Runner {
     Task<Status> save_state(PutState put) override;
     Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
 
+    Task<Status> set_adapters(std::span<const lora::Active> active) override;
+
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
 
   private:
@@ -55,6 +58,14 @@ class Forward final : public Runner {
     std::vector<float> normed(std::span<const float> h) const;
     std::vector<float> head(std::span<const float> h) const;
     std::vector<float> apply(const model::Weight& weight, std::span<const float> x) const;
+    // With what the adapters add.
+    std::vector<float> apply(uint32_t layer, lora::Target target, std::span<const float> x) const;
+    // Updates of one matrix, by all adapters that take part.
+    struct Term {
+        const lora::Update* update;
+        float scale;
+    };
+    [[nodiscard]] std::span<const Term> terms(uint32_t layer, lora::Target target) const;
     void trace(uint32_t layer, std::span<const float> h) const;
 
     std::shared_ptr<const model::Config> config_;
@@ -64,6 +75,8 @@ class Forward final : public Runner {
     uint32_t position_ = 0;
     KvCache cache_;
     HiddenTrace trace_;
+    std::vector<lora::Active> adapters_;
+    std::vector<std::vector<Term>> terms_;  // [layer, target]; empty without adapters
     std::vector<LayerVectors> vectors_;
     std::vector<float> output_norm_;
     std::vector<float> per_layer_proj_norm_;
