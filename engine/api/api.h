@@ -17,6 +17,7 @@
 #include "infer/session.h"
 #include "lora/adapter.h"
 #include "quant/mix.h"
+#include "train/data.h"
 
 namespace lapidary::api {
 
@@ -43,6 +44,12 @@ struct OpenSession {
 struct OpenAdapter {
     std::shared_ptr<OpenModel> model;
     std::shared_ptr<const lora::Adapter> adapter;
+};
+
+// A data set, and what its tokens mean.
+struct OpenData {
+    std::shared_ptr<const train::DataSet> set;
+    std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
 };
 
 struct Generation;  // generate_method.cpp
@@ -78,6 +85,12 @@ class Api {
 
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
+
+    // data_methods.cpp
+    Task<Result<Reply>> data_read(Call& call);
+    Task<Result<Reply>> data_preview(Call& call);
+    Task<Result<Reply>> data_close(Call& call);
+    Result<std::shared_ptr<const OpenData>> data_of(const Call& call, const char* name = "data") const;
 
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
@@ -137,6 +150,7 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
     std::unordered_map<uint32_t, OpenAdapter> adapters_;
+    std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
 };
 
 }  // namespace lapidary::api

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "model/memory.h"
 #include "reference/ops.h"
@@ -20,16 +19,6 @@ constexpr size_t kBlock = 32;
 // Bytes of the state that are handed out at a time.
 constexpr size_t kStatePiece = size_t{1} << 20;
 
-// The `count` largest of p, as indices in ascending order.
-std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
-    std::vector<uint32_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return p[a] > p[b]; });
-    order.resize(count);
-    std::ranges::sort(order);
-    return order;
-}
-
 }  // namespace
 
 Forward::Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<const model::WeightTable> table,
@@ -39,34 +28,12 @@ Forward::Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<co
       weights_(std::move(weights)),
       context_(context),
       cache_(*config_) {
-    for (const model::LayerWeights& layer : table_->layers) {
-        const auto decoded = [&](const model::Weight& weight) { return weights_->vector(weight); };
-        LayerVectors v{.attn_norm = decoded(layer.attn_norm),
-                       .q_norm = decoded(layer.attn_q_norm),
-                       .k_norm = decoded(layer.attn_k_norm),
-                       .post_attention_norm = decoded(layer.post_attention_norm),
-                       .ffn_norm = decoded(layer.ffn_norm),
-                       .post_ffw_norm = decoded(layer.post_ffw_norm),
-                       .post_norm = decoded(layer.post_norm),
-                       .router_scale = decoded(layer.router_scale),
-                       .expert_down_scale = decoded(layer.expert_down_scale),
-                       .pre_ffw_norm_2 = decoded(layer.pre_ffw_norm_2),
-                       .post_ffw_norm_1 = decoded(layer.post_ffw_norm_1),
-                       .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
-        if (layer.layer_output_scale.present()) v.output_scale = decoded(layer.layer_output_scale)[0];
-        vectors_.push_back(std::move(v));
-    }
-    output_norm_ = weights_->vector(table_->output_norm);
-    per_layer_proj_norm_ = weights_->vector(table_->per_layer_proj_norm);
-    for (const model::LayerConfig& layer : config_->layers) {
-        if (layer.sliding) {
-            rope_sliding_ = rope_frequencies(layer.head_dim, config_->rope_base_sliding, {});
-        } else {
-            std::vector<float> divisors = weights_->vector(table_->rope_freqs);
-            if (divisors.empty()) divisors = default_rope_divisors(layer.head_dim, config_->rotary_fraction_full);
-            rope_full_ = rope_frequencies(layer.head_dim, config_->rope_base_full, divisors);
-        }
-    }
+    SmallWeights small = decode_small(*config_, *table_, *weights_);
+    vectors_ = std::move(small.layers);
+    output_norm_ = std::move(small.output_norm);
+    per_layer_proj_norm_ = std::move(small.per_layer_proj_norm);
+    rope_full_ = std::move(small.rope_full);
+    rope_sliding_ = std::move(small.rope_sliding);
 }
 
 void Forward::truncate(uint32_t length) {

@@ -10,6 +10,7 @@
 #include "model/runner.h"
 #include "model/weights.h"
 #include "reference/kv_cache.h"
+#include "reference/small_weights.h"
 #include "reference/weights.h"
 
 namespace lapidary::reference {
@@ -41,13 +42,6 @@ class Forward final : public Runner {
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
 
   private:
-    // Decoded once: small, and needed at every token.
-    struct LayerVectors {
-        std::vector<float> attn_norm, q_norm, k_norm, post_attention_norm, ffn_norm, post_ffw_norm, post_norm;
-        std::vector<float> router_scale, expert_down_scale, pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;
-        float output_scale = 1;
-    };
-
     Status check(std::span<const int32_t> tokens) const;
     // What a block of tokens becomes: [t, width] before the final norm.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Breathe breathe);
