@@ -17,7 +17,10 @@
 #include "infer/session.h"
 #include "lora/adapter.h"
 #include "quant/mix.h"
-#include "train/data.h"
+
+namespace lapidary::train {
+struct DataSet;
+}
 
 namespace lapidary::api {
 
