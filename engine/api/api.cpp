@@ -32,6 +32,11 @@ Api::Methods Api::workshop_methods() {
     static constexpr auto kMethods = std::to_array<Entry>({
         {"model.quantize", &Api::model_quantize},
         {"model.synth", &Api::model_synth},
+        {"model.merge", &Api::model_merge},
+        {"adapter.load", &Api::adapter_load},
+        {"adapter.export", &Api::adapter_export},
+        {"adapter.close", &Api::adapter_close},
+        {"adapter.describe", &Api::adapter_describe},
         {"data.read", &Api::data_read},
         {"data.preview", &Api::data_preview},
         {"data.close", &Api::data_close},

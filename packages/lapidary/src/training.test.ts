@@ -158,12 +158,12 @@ test('a question asked during a training is answered between two steps', async (
     await engine.dispose();
 });
 
-test('the workshop is fetched when it is first wanted, and not for chats with adapters', async () => {
+test('the workshop is fetched when it is first wanted', async () => {
     const fake = new FakeModel();
     const engine = new LoadedEngine(await fake.start());
-    const adapter = await engine.adapters.load(new Uint8Array([1]));
-    await engine.complete('a', { adapters: [{ adapter }] });
+    await engine.complete('a');
     assert.deepEqual(fake.workshops, [false]);
+    const adapter = await engine.adapters.load(new Uint8Array([1]));
     await engine.readData('good');
     await engine.complete('a', { adapters: [{ adapter }] });
     assert.deepEqual(fake.workshops, [false, true]);

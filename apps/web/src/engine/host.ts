@@ -81,6 +81,7 @@ export class EngineHost {
             const source = await this.source(wish, (done, total) => show('download', done, total), signal);
             const engine = await Lapidary.load(source, {
                 backend: wish.backend,
+                workshop: wish.workshop ?? false,
                 ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
                 onProgress: ({ stage, done, total }) => show(stage, done, total),
                 signal,

@@ -15,6 +15,8 @@ export interface LoadWish {
     choice: ModelChoice;
     backend: 'auto' | 'gpu' | 'cpu';
     contextLength?: number | undefined;
+    /** With everything it takes to use and train adapters, from the beginning. */
+    workshop?: boolean;
 }
 
 export interface TransferProgress {

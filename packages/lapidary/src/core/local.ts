@@ -10,7 +10,7 @@ import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '..
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { Log } from '../wasi.js';
-import type { AskWorkshop, WorkshopMethod } from '../workshop/calls.js';
+import type { AskWorkshop } from '../workshop/calls.js';
 import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
@@ -51,8 +51,6 @@ interface Opened {
 const mostLosses = 3;
 // A driver that restarts is away for a moment.
 const usualPauses = [0, 500, 2000];
-/** Chats with adapters need no workshop. */
-const inEveryEngine: readonly WorkshopMethod[] = ['addAdapter', 'removeAdapter'];
 const usualContext = 4096;
 const usualConversations = 2;
 
@@ -122,7 +120,7 @@ export class LocalCore implements Core {
     }
 
     readonly workshop: AskWorkshop = async (method, args, context) => {
-        if (!inEveryEngine.includes(method)) await this.openWorkshop(context?.signal);
+        await this.openWorkshop(context?.signal);
         return await this.things.handle(method, args, context);
     };
 
