@@ -20,6 +20,10 @@
 #include "train/data.h"
 #include "train/session.h"
 
+namespace lapidary::train {
+struct DataSet;
+}
+
 namespace lapidary::api {
 
 struct Reply {
@@ -107,6 +111,9 @@ class Api {
     Task<Result<Reply>> gpu_check(Call& call);
 
     // adapter_methods.cpp
+    Task<Result<Reply>> adapter_load(Call& call);
+    Task<Result<Reply>> adapter_export(Call& call);
+    Task<Result<Reply>> model_merge(Call& call);
     Task<Result<Reply>> adapter_close(Call& call);
     Task<Result<Reply>> adapter_describe(Call& call);
     Result<OpenAdapter> adapter_of(const Call& call) const;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { LapidaryError, messageOf } from 'lapidary';
+import { addAdapters } from './commands/adapters.js';
 import { addChat } from './commands/chat.js';
 import { addGenerate } from './commands/generate.js';
 import { addGradcheck } from './commands/gradcheck.js';
@@ -40,6 +41,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addPerplexity(program, interrupts);
     addBench(program, interrupts);
     addQuantize(program, interrupts);
+    addAdapters(program, interrupts);
     addSynth(program, interrupts);
     addTrain(program, interrupts);
     addGradcheck(program, interrupts);
