@@ -49,7 +49,7 @@ export class Adapters {
         await this.core.workshop('removeAdapter', id);
     }
 
-    /** `peft`: the two files of PEFT's directory; `gguf`: one file for llama.cpp and Ollama. */
+    /** `peft`: the two files of PEFT's directory; `zip`: both in one; `gguf`: one file for llama.cpp and Ollama. */
     async export(
         adapter: string | AdapterInfo,
         format: AdapterFormat = 'peft',
@@ -58,12 +58,6 @@ export class Adapters {
         const { type, signal } = options;
         const args = { id: idOf(adapter), format, ...(type === undefined ? {} : { type }) };
         return await this.core.workshop('exportAdapter', args, { signal });
-    }
-
-    /** PEFT's directory as one zip. */
-    async exportZip(adapter: string | AdapterInfo, options: { type?: 'f32' | 'f16' | 'bf16' } = {}): Promise<Uint8Array> {
-        const { zip } = await import('./workshop/zip.js'); // few ask for it
-        return zip(await this.export(adapter, 'peft', options));
     }
 }
 

@@ -65,8 +65,7 @@ export async function exportAdapter(engine: LoadedEngine, id: string, format: 'p
     const adapter = await load(engine, id);
     if (!adapter) throw new Error('this adapter is not here any more');
     const plain = adapter.name.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '') || 'adapter';
-    if (format === 'peft') return { name: `${plain}-peft.zip`, bytes: await engine.adapters.exportZip(adapter) };
-    const [file] = await engine.adapters.export(adapter, 'gguf');
+    const [file] = await engine.adapters.export(adapter, format === 'peft' ? 'zip' : 'gguf');
     if (!file) throw new Error('the adapter could not be exported');
-    return { name: `${plain}.gguf`, bytes: file.bytes };
+    return { name: format === 'peft' ? `${plain}-peft.zip` : `${plain}.gguf`, bytes: file.bytes };
 }

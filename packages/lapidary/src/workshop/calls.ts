@@ -27,7 +27,8 @@ export interface ExportedFile {
     bytes: Uint8Array;
 }
 
-export type AdapterFormat = 'peft' | 'gguf';
+/** PEFT's two files, the same in one zip, or one file for llama.cpp and Ollama. */
+export type AdapterFormat = 'peft' | 'zip' | 'gguf';
 
 export interface DataOptions {
     /** Recognised by itself unless told. */
