@@ -30,11 +30,11 @@ std::span<const Suite> suites() {
 
 std::span<const Suite> load_suites() {
     static constexpr auto kSuites = std::to_array<Suite>({
-        {kMatmul, matmul_cases},
-        {kMatvec, matvec_cases},
-        {kAttentionDecode, attention_decode_cases},
-        {kHeads, heads_cases},
-        {kResidualNorm, residual_norm_cases},
+        {kMatmul, matmul_cases::all},
+        {kMatvec, matvec_cases::all},
+        {kAttentionDecode, attention_decode_cases::all},
+        {kHeads, heads_cases::all},
+        {kResidualNorm, residual_norm_cases::all},
     });
     return kSuites;
 }

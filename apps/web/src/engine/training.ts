@@ -96,16 +96,10 @@ class Trainer {
                 losses: this.current.losses.filter(([at]) => at <= step),
                 validations: this.current.validations.filter(([at]) => at <= step),
             });
-            const session = training;
-            const stop = () => void session.pause();
-            signal.addEventListener('abort', stop);
-            if (signal.aborted) stop();
-            else session.resume();
-            await settled(session);
-            signal.removeEventListener('abort', stop);
-            if (session.state === 'finished') await this.finish(session, signal);
-            else if (session.state === 'failed') await session.finished();
-            else await this.interrupt(session);
+            await runUntil(training, signal);
+            if (training.state === 'finished') await this.finish(training, signal);
+            else if (training.state === 'failed') await training.finished();
+            else await this.interrupt(training);
         } catch (error) {
             if (isAbort(error)) this.change({ state: 'paused' });
             else this.change({ state: 'failed', problem: sentence(error) });
@@ -232,9 +226,19 @@ function isFull(error: unknown): boolean {
     return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'QuotaExceededError';
 }
 
-async function settled(session: TrainingSession): Promise<void> {
-    for await (const _ of session) {
-        // The events say everything.
+/** To its end, or to the step at which it was stopped. */
+async function runUntil(training: TrainingSession, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    let stop = () => undefined as void;
+    try {
+        await new Promise<void>((resolve) => {
+            stop = () => void training.pause().then(resolve);
+            signal.addEventListener('abort', stop);
+            training.resume();
+            void training.finished().then(resolve, () => resolve());
+        });
+    } finally {
+        signal.removeEventListener('abort', stop);
     }
 }
 
