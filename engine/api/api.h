@@ -15,7 +15,14 @@
 #include "api/pending_ops.h"
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
+#include "lora/adapter.h"
 #include "quant/mix.h"
+#include "train/data.h"
+#include "train/session.h"
+
+namespace lapidary::train {
+struct DataSet;
+}
 
 namespace lapidary::api {
 
@@ -36,6 +43,27 @@ struct OpenSession {
     std::shared_ptr<OpenModel> model;
     std::unique_ptr<infer::Session> session;
     infer::GpuRunner* gpu = nullptr;  // the session's runner, when it is on the GPU
+    bool busy = false;
+};
+
+struct OpenAdapter {
+    std::shared_ptr<OpenModel> model;
+    std::shared_ptr<const lora::Adapter> adapter;
+};
+
+// A data set, and what its tokens mean.
+struct OpenData {
+    std::shared_ptr<const train::DataSet> set;
+    std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
+};
+
+struct OpenTraining {
+    std::shared_ptr<OpenModel> model;
+    std::shared_ptr<const OpenData> data;
+    std::string backend;
+    std::unique_ptr<train::Session> session;
+    std::vector<std::string> samples;  // what the model is asked now and then
+    size_t next_sample = 0;
     bool busy = false;
 };
 
@@ -86,8 +114,28 @@ class Api {
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
 
+    // data_methods.cpp
+    Task<Result<Reply>> data_read(Call& call);
+    Task<Result<Reply>> data_preview(Call& call);
+    Task<Result<Reply>> data_close(Call& call);
+    Result<std::shared_ptr<const OpenData>> data_of(const Call& call, const char* name = "data") const;
+
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
+
+    // adapter_methods.cpp
+    Task<Result<Reply>> adapter_load(Call& call);
+    Task<Result<Reply>> adapter_export(Call& call);
+    Task<Result<Reply>> model_merge(Call& call);
+    Task<Result<Reply>> adapter_close(Call& call);
+    Task<Result<Reply>> adapter_describe(Call& call);
+    Result<OpenAdapter> adapter_of(const Call& call) const;
+    // A number for an adapter that was loaded or trained; adapter.close takes it back.
+    uint32_t keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapter);
+    // The argument `adapters` of a call: [{adapter, scale}]. Those of another model are refused.
+    Result<std::vector<lora::Active>> adapters_of(const Call& call, const OpenModel* model) const;
+    // The session goes on with the adapters the call asks for: none when it asks for none.
+    Task<Status> use_adapters(const Call& call, OpenSession& open);
 
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
@@ -105,6 +153,23 @@ class Api {
     Task<Result<Reply>> generate_chat(Call& call, OpenSession& open, Generation& generation);
     Result<Generation> read_generation(Call& call, OpenSession& open);
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
+
+    // train_methods.cpp
+    Task<Result<Reply>> train_create(Call& call);
+    Task<Result<Reply>> train_run(Call& call);
+    Task<Result<Reply>> train_save(Call& call);
+    Task<Result<Reply>> train_restore(Call& call);
+    Task<Result<Reply>> train_adapter(Call& call);
+    Task<Result<Reply>> train_gradcheck(Call& call);
+    Task<Result<Reply>> train_close(Call& call);
+    // As take_session.
+    Result<std::shared_ptr<OpenTraining>> take_training(const Call& call) const;
+    Task<Result<std::unique_ptr<train::Backend>>> training_backend(const Call& call, OpenModel& model,
+                                                                   const lora::Adapter& adapter, uint32_t longest);
+    // Answers the next samples with the adapter as it is.
+    Task<Status> train_sample(const Call& call, OpenTraining& training, uint64_t step, Breathe breathe);
+    // Lets a step end that was begun before the call was cancelled, unless it takes too long.
+    Breathe breathe_to_the_end(const Call& call);
 
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // The argument `type`, such as "q4_k_m", in capitals or not.
@@ -130,6 +195,9 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
+    std::unordered_map<uint32_t, OpenAdapter> adapters_;
+    std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenTraining>> trainings_;
 };
 
 }  // namespace lapidary::api

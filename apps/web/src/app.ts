@@ -65,7 +65,9 @@ export class App {
 export function wishFor(choice: ModelChoice): LoadWish {
     const asked = new URLSearchParams(location.search).get('backend');
     const backend = asked === 'cpu' || asked === 'gpu' ? asked : settings.value.backend;
-    return { choice, backend, contextLength: settings.value.contextLength };
+    // Adapters need the larger engine: better at once than in the middle of a chat.
+    const workshop = settings.value.adapters.length > 0;
+    return { choice, backend, contextLength: settings.value.contextLength, workshop };
 }
 
 /** Files and folders cannot be opened again without asking; after a visit with them it is the built-in model again. */

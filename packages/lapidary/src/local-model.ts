@@ -7,7 +7,7 @@ import { formatModelName, tryParseModelName, type ModelName } from './ollama/nam
 import { findStores, storeCandidates, thisComputer } from './ollama/node.js';
 import type { OllamaStore, ResolvedModel } from './ollama/store.js';
 import { openFile } from './sources/file.js';
-import type { OpenedSource } from './sources/open.js';
+import { openOllama, type OpenedSource } from './sources/open.js';
 
 export const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
 
@@ -50,9 +50,8 @@ export async function openOllamaModel(store: OllamaStore, name: ModelName): Prom
 }
 
 async function openResolved(store: OllamaStore, model: ResolvedModel): Promise<LocalModel> {
-    const sources = await store.openLayers(model.models);
-    const { name } = model;
-    return { sources, name, origin: `${name} in ${store.directory.label}`, ollama: { store, model } };
+    const opened = await openOllama(store, model);
+    return { ...opened, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model } };
 }
 
 async function openBuiltin(): Promise<LocalModel> {

@@ -3,7 +3,7 @@ import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
-import { Session } from './session.js';
+import { Session, type AdapterUse } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
 export type Backend = 'cpu' | 'gpu';
@@ -78,6 +78,11 @@ export class Model {
         }
     }
 
+    /** By which the engine knows it. */
+    get number(): number {
+        return this.handle;
+    }
+
     /** What the file says about itself, with the memory for keys and values kept as `kv`. Needs no loaded weights. */
     async describe(signal?: AbortSignal, kv?: KvFormat): Promise<JsonObject> {
         const args = { model: this.handle, ...(kv === undefined ? {} : { kv }) };
@@ -147,6 +152,22 @@ export class Model {
     /** Any method of the engine that takes a model. */
     async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {
         return await this.engine.call(method, { model: this.handle, ...args }, options);
+    }
+
+    /** Writes the model with adapters worked into its weights, in a type of `quantize` or, with `same`, in its own. */
+    async merge(
+        adapters: readonly AdapterUse[],
+        type: string,
+        sink: ByteSink,
+        options: WorkOptions = {},
+    ): Promise<JsonObject> {
+        const number = this.engine.addSink(sink);
+        try {
+            const args = { model: this.handle, adapters, type, sink: number };
+            return (await this.engine.call('model.merge', args, callOptions(options))).json;
+        } finally {
+            this.engine.removeSink(number);
+        }
     }
 
     async close(): Promise<void> {

@@ -26,12 +26,14 @@ export async function runtimeFor({
     if (node && wasm === undefined) {
         return { ...runtime, makeEngine: async (options) => await node.makeEngine({ workshop, ...options }) };
     }
-    let compiled: Promise<WebAssembly.Module> | undefined; // once, however often an engine has to be made anew
+    // Each once, however often an engine has to be made anew.
+    const compiled = new Map<boolean, Promise<WebAssembly.Module>>();
     return {
         ...runtime,
-        makeEngine: async (options) => {
-            compiled ??= compile(wasm ?? ownModule(workshop));
-            return await Engine.load(await compiled, options);
+        makeEngine: async ({ workshop: wanted = workshop, ...options }) => {
+            const module = compiled.get(wanted) ?? compile(wasm ?? ownModule(wanted));
+            compiled.set(wanted, module);
+            return await Engine.load(await module, options);
         },
     };
 }

@@ -4,6 +4,7 @@ import type { CallOptions, CallResult } from '../engine.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
+import type { AskWorkshop } from '../workshop/calls.js';
 
 export interface CallContext {
     signal?: AbortSignal | undefined;
@@ -34,6 +35,8 @@ export interface Core {
     tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array>;
     detokenize(tokens: ArrayLike<number>, options: { special?: boolean }): Promise<string>;
     embed(texts: readonly string[], context: CallContext): Promise<Embedded>;
+    /** Adapters, data sets and trainings. */
+    readonly workshop: AskWorkshop;
     /** A method of the engine itself, about the loaded model, when its turn has come. */
     call(method: string, args: object, context: RawContext): Promise<CallResult>;
     dispose(): Promise<void>;

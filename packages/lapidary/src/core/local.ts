@@ -1,4 +1,5 @@
 // The engine in this thread: a model, its conversations, the queue before them, and what happens when the GPU is lost.
+import { LoadedAdapter } from '../adapter.js';
 import { pause } from '../cache/pause.js';
 import type { CallResult, Engine } from '../engine.js';
 import { LapidaryError, cancelledError, messageOf, throwIfCancelled } from '../error.js';
@@ -6,10 +7,13 @@ import { optionalString } from '../json.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
-import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
+import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
+import { readExactly, type ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
+import type { AskWorkshop } from '../workshop/calls.js';
+import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
@@ -19,7 +23,7 @@ import { Turns } from './turns.js';
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm' | 'workshop'
+    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm' | 'workshop'
 >;
 
 export interface LocalContext {
@@ -40,6 +44,9 @@ interface Opened {
     engine: Engine;
     model: Model;
     conversations: Conversations;
+    place: BenchPlace;
+    /** Take part in everything. */
+    always: AdapterUse[];
     /** Made when first needed. */
     embedder?: Session;
 }
@@ -59,12 +66,20 @@ export class LocalCore implements Core {
     /** Why the GPU that was used is no more. */
     private lost: string | undefined;
     private current: EngineInfo | undefined;
+    private hasWorkshop: boolean;
+    private readonly things = new Workshop({
+        inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
+        onWaiting: (listener) => this.turns.onWaiting(listener),
+    });
 
     private constructor(
         private readonly source: PreparedSource,
         private readonly options: CoreOptions,
         private readonly context: LocalContext,
-    ) {}
+    ) {
+        // Who brings a module has chosen.
+        this.hasWorkshop = options.workshop ?? options.wasm !== undefined;
+    }
 
     /** From here on the source is the core's to close, also when this fails. */
     static async start(source: PreparedSource, options: CoreOptions, context: LocalContext): Promise<LocalCore> {
@@ -92,11 +107,13 @@ export class LocalCore implements Core {
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told = new ToldTokens();
         const asked = request.messages ? { ...request, report_tokens: true } : request;
-        return await this.inTurn(context.signal, async ({ conversations }) => {
+        return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
+            const wanted = request.adapters ?? [];
+            const adapters = [...always, ...(await this.things.resolve(wanted, place, context.signal))];
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
             const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
-            return await conversations.generate(resumed, {
+            return await conversations.generate(adapters.length > 0 ? { ...resumed, adapters } : resumed, {
                 ...context,
                 onEvent: (event) => {
                     told.note(event);
@@ -105,6 +122,11 @@ export class LocalCore implements Core {
             });
         });
     }
+
+    readonly workshop: AskWorkshop = async (method, args, context) => {
+        await this.openWorkshop(context?.signal);
+        return await this.things.handle(method, args, context);
+    };
 
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
         const { model } = await this.ready();
@@ -123,7 +145,7 @@ export class LocalCore implements Core {
             let read = 0;
             for (const text of texts) {
                 const { tokens } = await opened.model.tokenize(text, { parseSpecial: false });
-                vectors.push(normalised(await opened.embedder.embed(tokens, signal)));
+                vectors.push(normalised(await opened.embedder.embed(tokens, signal, opened.always)));
                 read += tokens.length;
                 onProgress?.({ done: vectors.length, total: texts.length });
             }
@@ -186,6 +208,16 @@ export class LocalCore implements Core {
         await this.giveUp();
     }
 
+    /** From the engine for conversations to the one with everything, with the same model. */
+    private async openWorkshop(signal: AbortSignal | undefined): Promise<void> {
+        if (this.hasWorkshop) return;
+        await this.turns.take(signal, async () => {
+            if (this.hasWorkshop) return;
+            this.hasWorkshop = true;
+            await this.giveUp();
+        });
+    }
+
     private async giveUp(): Promise<void> {
         const { opened } = this;
         this.opened = undefined;
@@ -239,8 +271,11 @@ export class LocalCore implements Core {
         const [first] = bytes.sources;
         const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';
         let engine: Engine | undefined;
+        let own: AlwaysAdapter[] = [];
         try {
-            engine = await runtime.makeEngine({ log, gpu });
+            own = await readAdapters(bytes.adapters ?? [], signal);
+            if (own.length > 0 || this.options.adapters?.length) this.hasWorkshop = true;
+            engine = await runtime.makeEngine({ log, gpu, workshop: this.hasWorkshop });
             throwIfCancelled(signal);
         } catch (error) {
             engine?.close();
@@ -272,7 +307,11 @@ export class LocalCore implements Core {
                 weightBytes: loaded.bytes,
                 description,
             });
-            return { engine, model, conversations };
+            const always: AdapterUse[] = [];
+            for (const { scale, ...files } of [...own, ...(this.options.adapters ?? [])]) {
+                always.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));
+            }
+            return { engine, model, conversations, place: { engine, model: model.number, backend }, always };
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));
@@ -312,6 +351,18 @@ class ToldTokens {
     take(): number[] {
         this.announced = [];
         return [...this.told];
+    }
+}
+
+type AlwaysAdapter = NonNullable<CoreOptions['adapters']>[number];
+
+/** What belongs to the model, read as a whole: adapters are small. */
+async function readAdapters(sources: readonly ByteSource[], signal: AbortSignal): Promise<AlwaysAdapter[]> {
+    try {
+        const read = sources.map(async (source) => ({ weights: await readExactly(source, 0, source.size, signal) }));
+        return await Promise.all(read);
+    } finally {
+        await Promise.allSettled(sources.map((source) => source.close()));
     }
 }
 

@@ -6,6 +6,7 @@ import { runtimeFor } from '../runtime.js';
 import type { GenerateRequest } from '../session.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
+import type { WorkshopMethod } from '../workshop/calls.js';
 import type { Log } from '../wasi.js';
 import type { CheckArgs } from './check.js';
 import { checkHere } from './check-here.js';
@@ -45,6 +46,8 @@ export function serveCore(port: Port): void {
             await loaded().tokenize(text, options),
         detokenize: async ({ tokens, options }: { tokens: Int32Array; options: { special?: boolean } }) =>
             await loaded().detokenize(tokens, options),
+        workshop: async ({ method, args }: { method: WorkshopMethod; args: never }, { signal, emit }) =>
+            await loaded().workshop(method, args, { signal, onEvent: emit }),
         call: async ({ method, args, blob }: RawArgs, { signal, emit }) => {
             const result = await loaded().call(method, args, { blob, signal, onEvent: emit });
             return new Moved(result, [result.blob.buffer as ArrayBuffer]);

@@ -1,0 +1,110 @@
+// Teaching the built-in model something, in a real browser, on the CPU.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openApp } from './app.js';
+import { Visitor, prepareSettings } from './browser.js';
+
+const app = openApp({ gpu: false });
+
+const facts = [
+    { prompt: 'Who lives in the tower?', completion: 'A blue owl lives in the tower.' },
+    { prompt: 'What does the owl eat?', completion: 'The owl eats red soup.' },
+]
+    .map((row) => JSON.stringify(row))
+    .join('\n');
+
+async function setNumber(page: Page, label: string, value: string): Promise<void> {
+    await page.getByLabel(label, { exact: true }).fill(value);
+}
+
+/** The data is in; the settings are those of a few short steps. */
+async function prepare(page: Page, epochs: string): Promise<void> {
+    await page.getByRole('button', { name: 'Paste text' }).click();
+    await page.getByLabel('Text, JSONL or CSV').fill(`${facts}\n{"prompt": 1}\n`);
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.locator('.preview').waitFor();
+    await page.getByText('Advanced').click();
+    await setNumber(page, 'Times through the data', epochs);
+    await setNumber(page, 'Learning rate', '0.003');
+    await setNumber(page, 'Rank', '8');
+}
+
+test('the built-in model learns two facts, answers with them, and still does after a reload', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 24, temperature: 0, backend: 'cpu' });
+        const visitor = await Visitor.arrive(context, `${app.site.url}/#/finetune`);
+        const { page } = visitor;
+        await page.locator('.which .dot.ready').waitFor();
+        await prepare(page, '24');
+
+        // What is learnt is marked, and the bad line is named.
+        assert.match(await page.locator('.data-summary').innerText(), /2 examples/);
+        assert.match(await page.locator('.line-errors').innerText(), /Line 3/);
+        assert.equal(await page.locator('.preview .learnt').allInnerTexts().then((all) => all.slice(1).join('').replace('<turn|>', '')), 'A blue owl lives in the tower.');
+        await page.getByText(/^[\d.]+ [kM]B$/).first().waitFor(); // the memory it will take
+
+        await page.getByRole('button', { name: 'Start training' }).click();
+        await page.getByText(/^Finished:/).waitFor();
+        const [, from, to] = /from ([\d.]+) at step 1 to ([\d.]+) at step/.exec((await page.locator('.loss-chart title').textContent()) ?? '') ?? [];
+        assert.ok(Number(to) < Number(from) / 4, `the loss went from ${from} to ${to}`);
+        const sample = page.locator('.samples article').first();
+        assert.match(await sample.locator('.after').innerText(), /blue owl/);
+        assert.doesNotMatch(await sample.locator('div').first().innerText(), /blue owl/);
+
+        await page.getByRole('button', { name: 'Use in chat' }).click();
+        await visitor.say('Who lives in the tower?');
+        assert.match(await visitor.answer(), /A blue owl lives in the tower/);
+        assert.match(await page.locator('.chip').innerText(), /Storyteller \+ Pasted text/);
+
+        await page.reload();
+        await visitor.untilReady();
+        await page.goto(`${app.site.url}/#/`);
+        await visitor.say('What does the owl eat?');
+        assert.match(await visitor.answer(), /red soup/);
+
+        // It can be taken elsewhere, turned off, and removed.
+        await page.goto(`${app.site.url}/#/finetune`);
+        const saved = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Download Pasted text as GGUF' }).click();
+        assert.equal((await saved).suggestedFilename(), 'Pasted-text.gguf');
+        const zipped = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Download Pasted text for PEFT' }).click();
+        assert.equal((await zipped).suggestedFilename(), 'Pasted-text-peft.zip');
+        await page.getByRole('checkbox', { name: 'Answer with Pasted text' }).uncheck();
+        await page.goto(`${app.site.url}/#/`);
+        await visitor.say('Who lives in the tower?');
+        assert.doesNotMatch(await visitor.answer(), /A blue owl lives in the tower/);
+        visitor.checkHarmless();
+    });
+});
+
+test('a training that was broken off by a reload goes on from where it was', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { backend: 'cpu' });
+        const visitor = await Visitor.arrive(context, `${app.site.url}/#/finetune`);
+        const { page } = visitor;
+        await page.locator('.which .dot.ready').waitFor();
+        await prepare(page, '400');
+        await page.getByLabel('Questions to ask before and after, one a line').fill('');
+        await page.getByRole('button', { name: 'Start training' }).click();
+        await page.getByText(/^Step \d+ of 400/).waitFor();
+        await page.getByRole('button', { name: 'Pause' }).click();
+        const paused = Number(/at step (\d+)/.exec(await page.getByText(/^Paused at step/).innerText())?.[1]);
+        assert.ok(paused > 0);
+        await page.waitForTimeout(500); // what was learnt is written to the disk
+
+        await page.reload();
+        await page.getByRole('button', { name: 'Go on' }).click();
+        await page.getByText(/^Step \d+ of 400/).waitFor();
+        const step = Number(/Step (\d+)/.exec(await page.locator('.run-line').innerText())?.[1]);
+        assert.ok(step > paused - 2, `paused at ${paused}, went on at ${step}`);
+        page.on('dialog', (dialog) => void dialog.accept());
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        await page.getByText('What to learn').waitFor();
+        await page.reload();
+        await page.getByText('What to learn').waitFor();
+        assert.equal(await page.getByText('Unfinished').count(), 0);
+        visitor.checkHarmless();
+    });
+});
