@@ -7,7 +7,9 @@
 #include "api/describe.h"
 #include "infer/answer.h"
 #include "train/cpu_backend.h"
+#include "train/data.h"
 #include "train/gradcheck.h"
+#include "train/session.h"
 
 namespace lapidary::api {
 namespace {
