@@ -21,6 +21,7 @@ std::span<const Suite> suites() {
         {kCombine, combine_cases},
         {kArgmax, argmax_cases},
         {kSampleAdjust, sample_adjust_cases},
+        {kSampleMask, sample_mask_cases},
         {kSampleCount, sample_count_cases},
         {kSampleCollect, sample_collect_cases},
         {kSamplePick, sample_pick_cases},

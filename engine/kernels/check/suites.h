@@ -24,6 +24,7 @@ std::vector<Case> per_layer_cases();
 std::vector<Case> residual_norm_cases();
 std::vector<Case> route_cases();
 std::vector<Case> sample_adjust_cases();
+std::vector<Case> sample_mask_cases();
 std::vector<Case> sample_collect_cases();
 std::vector<Case> sample_count_cases();
 std::vector<Case> sample_pick_cases();
