@@ -15,8 +15,6 @@ run: build ## the web app, and the engine for other programs, at http://127.0.0.
 	@bin/lapidary serve
 
 test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
-	@$(call build,asan,lapidary_tests)
-	@$(call build,wasm,lapidary_tests)
 	@tools/test
 
 build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
@@ -28,8 +26,8 @@ build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line 
 bench: build ## speed of the tokenizer and of the CPU backend
 	@node tools/bench.mjs
 
-fuzz: setup build/asan/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each
-	@$(call build,asan,fuzzers)
+fuzz: setup build/fuzz/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each
+	@$(call build,fuzz,fuzzers)
 	@tools/fuzz
 
 lint: setup build/asan/CMakeCache.txt ## clang-tidy over the engine

@@ -13,6 +13,9 @@ namespace lapidary::api {
 
 using Json = chat::Json;
 
+// JavaScript's numbers are doubles: sizes of files are exact up to 2⁵³.
+inline constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
+
 // A member that is absent or null counts as not given.
 class Args {
   public:

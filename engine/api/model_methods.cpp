@@ -10,9 +10,6 @@
 namespace lapidary::api {
 namespace {
 
-// JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
-constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
-
 constexpr size_t kMaxFeatures = 32;
 
 }  // namespace

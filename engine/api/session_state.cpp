@@ -9,9 +9,6 @@
 namespace lapidary::api {
 namespace {
 
-// JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
-constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
-
 // Tells models apart by their sizes, their table of tensors and a few of their weights: another training of the same
 // model differs in nothing else.
 Task<Result<uint64_t>> fingerprint(OpenModel& model, Cancel cancel) {

@@ -6,28 +6,28 @@ namespace lapidary {
 namespace {
 
 // Something one waits for until it is told.
-struct Gate {
+struct Door {
     std::coroutine_handle<> waiting;
     auto operator co_await() noexcept {
         struct Awaiter {
-            Gate& gate;
+            Door& door;
             bool await_ready() noexcept { return false; }
-            void await_suspend(std::coroutine_handle<> awaiter) noexcept { gate.waiting = awaiter; }
+            void await_suspend(std::coroutine_handle<> awaiter) noexcept { door.waiting = awaiter; }
             void await_resume() noexcept {}
         };
         return Awaiter{*this};
     }
 };
 
-Task<int> behind(Gate& gate, int& begun, int value) {
+Task<int> behind(Door& door, int& begun, int value) {
     ++begun;
-    co_await gate;
+    co_await door;
     co_return value;
 }
 
 TEST(Started, BeginsAtOnceAndIsAwaitedLater) {
-    Gate first;
-    Gate second;
+    Door first;
+    Door second;
     int begun = 0;
     Started<int> a(behind(first, begun, 1));
     Started<int> b(behind(second, begun, 2));
@@ -45,12 +45,12 @@ TEST(Started, BeginsAtOnceAndIsAwaitedLater) {
 }
 
 TEST(Started, MayBeForgotten) {
-    Gate gate;
+    Door door;
     int begun = 0;
     {
-        const Started<int> forgotten(behind(gate, begun, 1));
+        const Started<int> forgotten(behind(door, begun, 1));
     }
-    gate.waiting.resume();
+    door.waiting.resume();
     EXPECT_EQ(begun, 1);
 }
 

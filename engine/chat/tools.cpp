@@ -7,7 +7,7 @@
 namespace lapidary::chat {
 namespace {
 
-constexpr size_t kMaxDepth = kMaxJsonDepth + 8;
+constexpr size_t kMaxSchemaDepth = kMaxJsonDepth + 8;
 
 // Writes the commas between those members that turn out to be there.
 class Members {
@@ -132,7 +132,7 @@ void write_property(PieceWriter& out, const Json& schema, size_t depth) {
 }
 
 void write_properties(PieceWriter& out, const Json& properties, bool skip_keywords, size_t depth) {
-    if (depth == kMaxDepth) return;
+    if (depth == kMaxSchemaDepth) return;
     Members members(out);
     for (const auto& [key, schema] : sorted_members(properties)) {
         const bool keyword =

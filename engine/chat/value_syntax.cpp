@@ -9,7 +9,7 @@ namespace lapidary::chat {
 namespace {
 
 // Conversations are bounded when they are read; this guards values a caller put together itself.
-constexpr size_t kMaxDepth = kMaxJsonDepth + 8;
+constexpr size_t kMaxValueDepth = kMaxJsonDepth + 8;
 
 void write_level(PieceWriter& out, const Json& value, KeyStyle keys, size_t depth);
 
@@ -35,7 +35,7 @@ void write_level(PieceWriter& out, const Json& value, KeyStyle keys, size_t dept
         out.trusted(value.get<bool>() ? "true" : "false");
     } else if (value.is_number()) {
         out.trusted(number_text(value));
-    } else if (!value.is_structured() || depth == kMaxDepth) {
+    } else if (!value.is_structured() || depth == kMaxValueDepth) {
         out.trusted("null");
     } else if (value.is_object()) {
         out.trusted("{");

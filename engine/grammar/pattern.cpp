@@ -9,7 +9,7 @@
 namespace lapidary::grammar {
 namespace {
 
-constexpr size_t kMaxDepth = 32;
+constexpr size_t kMaxGroupDepth = 32;
 constexpr uint32_t kMaxRepeat = 10000;
 
 constexpr ByteSet kAscii = ByteSet::range(0, 0x7F);
@@ -86,7 +86,7 @@ class Reader {
         Item item;
         const char c = peek();
         if (c == '(') {
-            if (depth == kMaxDepth) return wrong();
+            if (depth == kMaxGroupDepth) return wrong();
             ++at_;
             if (take('?') && !take(':')) return wrong();
             item.kind = Item::Kind::alternatives;

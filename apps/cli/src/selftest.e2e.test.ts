@@ -8,7 +8,7 @@ import { describe } from './commands/selftest.js';
 import { lapidary, needsEngine, root } from './testing/process.js';
 
 const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
-const slowly = { env: { LAPIDARY_GPU: 'swiftshader' }, timeoutMs: 600_000 };
+const slowly = { env: { LAPIDARY_GPU: 'swiftshader' }, timeoutMs: 1_800_000 };
 const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
 
 /** The names of the kernels there are: every file with an entry point is one. */

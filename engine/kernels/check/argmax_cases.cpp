@@ -2,7 +2,7 @@
 
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::argmax_cases {
 namespace {
 
 struct Shape {
@@ -41,7 +41,7 @@ Case argmax(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> argmax_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {argmax({.n = 40'001, .parts = 64, .levels = 1u << 24}),
                              argmax({.n = 40'001, .parts = 64, .levels = 3}),
                              argmax({.n = 17, .parts = 5, .levels = 1000}), argmax({.n = 17, .parts = 5, .levels = 1})};
@@ -50,4 +50,4 @@ std::vector<Case> argmax_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::argmax_cases

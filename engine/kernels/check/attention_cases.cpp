@@ -3,7 +3,7 @@
 #include "kernels/check/caches.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::attention_cases {
 namespace {
 
 struct Shape {
@@ -62,7 +62,7 @@ Case attention(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> attention_cases() {
+std::vector<Case> all() {
     std::vector<Case> out;
     const auto add = [&](bool quick, const Shape& s) {
         out.push_back(attention(s));
@@ -98,4 +98,4 @@ std::vector<Case> attention_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::attention_cases

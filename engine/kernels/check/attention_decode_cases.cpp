@@ -4,7 +4,7 @@
 #include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::attention_decode_cases {
 namespace {
 
 struct Shape {
@@ -128,7 +128,7 @@ Case attention_decode(const Shape& s) {
 }  // namespace
 
 // Shapes that differ in their position alone share a pipeline, and compiling is what takes time.
-std::vector<Case> attention_decode_cases() {
+std::vector<Case> all() {
     std::vector<Case> out;
     const auto add = [&](bool quick, Shape s, std::initializer_list<uint32_t> positions) {
         for (const uint32_t position : positions) {
@@ -214,4 +214,4 @@ std::vector<Case> attention_decode_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::attention_decode_cases

@@ -3,7 +3,7 @@
 #include "kernels/check/caches.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::attention_merge_cases {
 namespace {
 
 struct Shape {
@@ -35,7 +35,7 @@ Case attention_merge(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> attention_merge_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {attention_merge({.heads = 3, .dim = 256, .position = 300, .most = 8}),
                              attention_merge({.heads = 3, .dim = 256, .position = 63, .most = 8}),
                              attention_merge({.heads = 2, .dim = 40, .position = 10'000, .most = 6, .window = 129})};
@@ -43,4 +43,4 @@ std::vector<Case> attention_merge_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::attention_merge_cases

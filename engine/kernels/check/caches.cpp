@@ -7,11 +7,11 @@
 namespace lapidary::kernels::check {
 namespace {
 
-constexpr size_t kMargin = 16;  // words
-constexpr size_t kSpan = 32;    // elements that share a scale in q8
+constexpr size_t kMarginWords = 16;
+constexpr size_t kSpan = 32;  // elements that share a scale in q8
 
 template <class T>
-T load(const uint8_t* from) {
+T at(const uint8_t* from) {
     T value;
     std::memcpy(&value, from, sizeof value);
     return value;
@@ -35,10 +35,10 @@ int32_t whole(float value, float scale, float most) {
 
 float value_at(KvFormat kv, const uint8_t* bytes, const uint8_t* scales, size_t i) {
     switch (kv) {
-        case KvFormat::f32: return load<float>(bytes + 4 * i);
-        case KvFormat::f16: return f16_to_f32(load<uint16_t>(bytes + 2 * i));
-        case KvFormat::i16: return float(int32_t(load<uint16_t>(bytes + 2 * i)) - 32768) * load<float>(scales);
-        case KvFormat::q8: return float(load<int8_t>(bytes + i)) * f16_to_f32(load<uint16_t>(scales + 2 * (i / kSpan)));
+        case KvFormat::f32: return at<float>(bytes + 4 * i);
+        case KvFormat::f16: return f16_to_f32(at<uint16_t>(bytes + 2 * i));
+        case KvFormat::i16: return float(int32_t(at<uint16_t>(bytes + 2 * i)) - 32768) * at<float>(scales);
+        case KvFormat::q8: return float(at<int8_t>(bytes + i)) * f16_to_f32(at<uint16_t>(scales + 2 * (i / kSpan)));
     }
     return 0;
 }
@@ -158,8 +158,8 @@ void Cache::expect(Array& array, uint32_t position, uint32_t kv_head) const {
 
 Array Cache::array() const {
     Array out{.before = bytes, .element = Element::cache, .cache = layout()};
-    out.before.insert(out.before.end(), 4 * kMargin, 0x7B);
-    out.expected.assign(values.size() + kMargin, kUntouched);
+    out.before.insert(out.before.end(), 4 * kMarginWords, 0x7B);
+    out.expected.assign(values.size() + kMarginWords, kUntouched);
     return out;
 }
 

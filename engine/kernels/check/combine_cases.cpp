@@ -1,6 +1,6 @@
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::combine_cases {
 namespace {
 
 struct Shape {
@@ -34,11 +34,11 @@ Case combine(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> combine_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {combine({.n = 257, .used = 8, .tokens = 15}), combine({.n = 257, .used = 8, .tokens = 1}),
                              combine({.n = 1, .used = 1, .tokens = 17})};
     out.front().quick = true;
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::combine_cases

@@ -2,7 +2,7 @@
 #include "kernels/check/suites.h"
 #include "kernels/check/weights.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::gather_cases {
 namespace {
 
 struct Shape {
@@ -47,7 +47,7 @@ Case gather(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> gather_cases() {
+std::vector<Case> all() {
     std::vector<Case> out;
     for (const TensorType type : kOneOfEachFormat) {
         const bool is_i8 = format_of(type) == Format::i8;
@@ -61,4 +61,4 @@ std::vector<Case> gather_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::gather_cases

@@ -2,7 +2,7 @@
 #include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::heads_cases {
 namespace {
 
 struct Shape {
@@ -80,7 +80,7 @@ Case heads(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> heads_cases() {
+std::vector<Case> all() {
     // The first is what is tried at load.
     std::vector<Case> out = {
         heads(
@@ -99,4 +99,4 @@ std::vector<Case> heads_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::heads_cases

@@ -1,7 +1,7 @@
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::matmul_cases {
 namespace {
 
 // step, w, x, aux, y
@@ -28,7 +28,7 @@ Case matmul(const Product& p) {
 
 // Compiling takes a software GPU seconds, so every format gets a shape and a finish of its own. The number of tokens
 // costs nothing.
-std::vector<Case> matmul_cases() {
+std::vector<Case> all() {
     using enum TensorType;
     using enum Finish;
     const Product q4_k_case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
@@ -58,4 +58,4 @@ std::vector<Case> matmul_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::matmul_cases

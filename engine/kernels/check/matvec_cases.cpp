@@ -7,7 +7,7 @@
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::matvec_cases {
 namespace {
 
 // Where x comes from; the numbers of matvec.wgsl.
@@ -155,7 +155,7 @@ Case matvec(const Test& test) {
 
 // Compiling takes a software GPU most of a second each, so every format gets a division of the work, a source and a finish
 // of its own, rather than all of them.
-std::vector<Case> matvec_cases() {
+std::vector<Case> all() {
     using enum TensorType;
     using enum Finish;
     constexpr Source kFloats{};
@@ -209,4 +209,4 @@ std::vector<Case> matvec_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::matvec_cases

@@ -1,6 +1,6 @@
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::per_layer_cases {
 namespace {
 
 struct Shape {
@@ -40,7 +40,7 @@ Case per_layer(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> per_layer_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {per_layer({.layers = 5, .p = 256, .tokens = 3}),
                              per_layer({.layers = 1, .p = 256, .tokens = 1}),
                              per_layer({.layers = 30, .p = 17, .tokens = 17})};
@@ -48,4 +48,4 @@ std::vector<Case> per_layer_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::per_layer_cases

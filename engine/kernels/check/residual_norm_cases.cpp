@@ -1,7 +1,7 @@
 #include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::residual_norm_cases {
 namespace {
 
 struct Shape {
@@ -67,7 +67,7 @@ Case residual_norm(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> residual_norm_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {
         residual_norm({.n = 417, .tokens = 3, .add = 0, .next = true}),
         residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}),
@@ -79,4 +79,4 @@ std::vector<Case> residual_norm_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::residual_norm_cases

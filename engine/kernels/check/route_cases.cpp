@@ -3,7 +3,7 @@
 
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::route_cases {
 namespace {
 
 struct Shape {
@@ -46,7 +46,7 @@ Case route(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> route_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {route({.experts = 128, .used = 8, .tokens = 17, .levels = 1u << 20}),
                              route({.experts = 128, .used = 8, .tokens = 65, .levels = 5}),
                              route({.experts = 5, .used = 3, .tokens = 2, .levels = 1}),
@@ -56,4 +56,4 @@ std::vector<Case> route_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::route_cases

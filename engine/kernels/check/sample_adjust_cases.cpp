@@ -5,7 +5,7 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::sample_adjust_cases {
 namespace {
 
 struct Shape {
@@ -54,7 +54,7 @@ Case sample_adjust(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> sample_adjust_cases() {
+std::vector<Case> all() {
     const Sampling all{
         .repeat_penalty = 1.3f, .presence_penalty = 0.5f, .frequency_penalty = 0.25f, .window = 64, .biases = 300};
     Sampling widest = all;
@@ -72,4 +72,4 @@ std::vector<Case> sample_adjust_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::sample_adjust_cases

@@ -2,7 +2,7 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::sample_collect_cases {
 namespace {
 
 constexpr uint32_t kPosition = 5;
@@ -43,7 +43,7 @@ Case sample_collect(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> sample_collect_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {
         sample_collect({.n = 40'001, .parts = 64, .top_k = 64, .impossible = 7}),
         sample_collect({.n = 40'001, .parts = 64, .top_k = 256}),
@@ -54,4 +54,4 @@ std::vector<Case> sample_collect_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::sample_collect_cases

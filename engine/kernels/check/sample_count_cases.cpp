@@ -1,7 +1,7 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::sample_count_cases {
 namespace {
 
 struct Shape {
@@ -30,11 +30,11 @@ Case sample_count(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> sample_count_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {sample_count({.n = 40'001, .parts = 64, .impossible = 7}),
                              sample_count({.n = 40'001, .parts = 64}), sample_count({.n = 17, .parts = 5})};
     out[0].quick = true;
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::sample_count_cases

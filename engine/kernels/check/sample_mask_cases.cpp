@@ -1,7 +1,7 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::sample_mask_cases {
 namespace {
 
 Case sample_mask(uint32_t vocabulary, double allowed) {
@@ -24,10 +24,10 @@ Case sample_mask(uint32_t vocabulary, double allowed) {
 
 }  // namespace
 
-std::vector<Case> sample_mask_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {sample_mask(1000, 0.5), sample_mask(257, 0), sample_mask(64, 1), sample_mask(5, 0.5)};
     out[0].quick = true;
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::sample_mask_cases

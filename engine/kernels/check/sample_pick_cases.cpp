@@ -3,7 +3,7 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::sample_pick_cases {
 namespace {
 
 constexpr uint32_t kPosition = 3;
@@ -37,7 +37,7 @@ Case sample_pick(const Shape& s) {
 
 }  // namespace
 
-std::vector<Case> sample_pick_cases() {
+std::vector<Case> all() {
     const Sampling usual{.top_p = 0.95f, .top_k = 64, .seed = 77};
     const Sampling hot{.temperature = 3, .min_p = 0.02f, .top_k = 200, .seed = 0xFEDCBA9876543210};
     const Sampling greedy{.temperature = 0, .top_k = 1};
@@ -54,4 +54,4 @@ std::vector<Case> sample_pick_cases() {
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::sample_pick_cases

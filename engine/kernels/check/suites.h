@@ -1,4 +1,4 @@
-// The cases of every kernel, one file NAME_cases.cpp each.
+// The cases of every kernel, one file NAME_cases.cpp each, with a namespace of that name: they all have a Shape.
 #pragma once
 
 #include "kernels/check/case.h"
@@ -11,23 +11,25 @@ struct Suite {
 };
 std::span<const Suite> suites();
 
-std::vector<Case> argmax_cases();
-std::vector<Case> attention_cases();
-std::vector<Case> attention_decode_cases();
-std::vector<Case> attention_merge_cases();
-std::vector<Case> combine_cases();
-std::vector<Case> gather_cases();
-std::vector<Case> heads_cases();
-std::vector<Case> matmul_cases();
-std::vector<Case> matvec_cases();
-std::vector<Case> per_layer_cases();
-std::vector<Case> residual_norm_cases();
-std::vector<Case> route_cases();
-std::vector<Case> sample_adjust_cases();
-std::vector<Case> sample_mask_cases();
-std::vector<Case> sample_collect_cases();
-std::vector<Case> sample_count_cases();
-std::vector<Case> sample_pick_cases();
-std::vector<Case> to_planes_cases();
+// clang-format off: a list
+namespace argmax_cases { std::vector<Case> all(); }
+namespace attention_cases { std::vector<Case> all(); }
+namespace attention_decode_cases { std::vector<Case> all(); }
+namespace attention_merge_cases { std::vector<Case> all(); }
+namespace combine_cases { std::vector<Case> all(); }
+namespace gather_cases { std::vector<Case> all(); }
+namespace heads_cases { std::vector<Case> all(); }
+namespace matmul_cases { std::vector<Case> all(); }
+namespace matvec_cases { std::vector<Case> all(); }
+namespace per_layer_cases { std::vector<Case> all(); }
+namespace residual_norm_cases { std::vector<Case> all(); }
+namespace route_cases { std::vector<Case> all(); }
+namespace sample_adjust_cases { std::vector<Case> all(); }
+namespace sample_mask_cases { std::vector<Case> all(); }
+namespace sample_collect_cases { std::vector<Case> all(); }
+namespace sample_count_cases { std::vector<Case> all(); }
+namespace sample_pick_cases { std::vector<Case> all(); }
+namespace to_planes_cases { std::vector<Case> all(); }
+// clang-format on
 
 }  // namespace lapidary::kernels::check

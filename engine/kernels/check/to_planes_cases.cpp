@@ -1,7 +1,7 @@
 #include "kernels/check/planes.h"
 #include "kernels/check/suites.h"
 
-namespace lapidary::kernels::check {
+namespace lapidary::kernels::check::to_planes_cases {
 namespace {
 
 // x, y
@@ -22,10 +22,10 @@ Case to_planes(uint32_t cols) {
 
 }  // namespace
 
-std::vector<Case> to_planes_cases() {
+std::vector<Case> all() {
     std::vector<Case> out = {to_planes(32 * 67), to_planes(32), to_planes(12288)};
     out.front().quick = true;
     return out;
 }
 
-}  // namespace lapidary::kernels::check
+}  // namespace lapidary::kernels::check::to_planes_cases

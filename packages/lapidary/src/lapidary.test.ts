@@ -139,11 +139,16 @@ test('a signal stops an answer half-way, and the next call is well', async () =>
 });
 
 test('leaving the loop stops the answer', async () => {
+    const short = async () => {
+        const started = performance.now();
+        await engine.chat.completions.create({ messages: story, max_tokens: 1 });
+        return performance.now() - started;
+    };
+    const alone = await short();
     const stream = await engine.chat.completions.create({ messages: story, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    const started = performance.now();
-    await engine.chat.completions.create({ messages: story, max_tokens: 1 });
-    assert.ok(performance.now() - started < 2000, 'nobody waits for the rest of it');
+    // Compared with the same on this machine, which may be slow.
+    assert.ok((await short()) < 2000 + 10 * alone, 'nobody waits for the rest of it');
 });
 
 test('who waits in the queue can leave it', async () => {

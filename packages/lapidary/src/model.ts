@@ -37,6 +37,13 @@ export interface SessionOptions {
     signal?: AbortSignal;
 }
 
+export interface WeightOptions extends WorkOptions {
+    /** False: the GPU gets the kernels it says it can run, without being tried first. */
+    selfTest?: boolean;
+    /** Features to do without, such as "subgroups". Only the first use of the GPU decides about them. */
+    without?: readonly string[];
+}
+
 export interface LoadedWeights {
     bytes: number;
     /** The GPU in words. */
@@ -77,8 +84,14 @@ export class Model {
         return (await this.engine.call('model.describe', args, signal ? { signal } : {})).json;
     }
 
-    async load(backend: Backend, options: WorkOptions = {}): Promise<LoadedWeights> {
-        const { json } = await this.engine.call('model.load', { model: this.handle, backend }, callOptions(options));
+    async load(backend: Backend, { selfTest, without, ...options }: WeightOptions = {}): Promise<LoadedWeights> {
+        const args = {
+            model: this.handle,
+            backend,
+            ...(selfTest === undefined ? {} : { selftest: selfTest }),
+            ...(without === undefined ? {} : { without_features: [...without] }),
+        };
+        const { json } = await this.engine.call('model.load', args, callOptions(options));
         const adapter = optionalString(json, 'adapter');
         const gpu = json['gpu'];
         return {

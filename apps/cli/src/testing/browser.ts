@@ -40,7 +40,7 @@ export async function openPage(t: TestContext): Promise<PageFunctions> {
     });
     t.after(() => browser.close());
     const page = await browser.newPage();
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(300_000);
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     await page.waitForFunction(() => window.lapidaryTests !== undefined);
     return {

@@ -45,7 +45,7 @@ export async function lapidary(args: readonly string[], options: RunOptions = {}
     child.stderr.setEncoding('utf8').on('data', (text: string) => (outcome.stderr += text));
     child.stdin.on('error', () => undefined); // it may have left without reading
     child.stdin.end(options.input ?? '');
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 300_000);
     outcome.status = await new Promise((resolve, reject) => {
         child.on('error', reject);
         child.on('close', resolve);

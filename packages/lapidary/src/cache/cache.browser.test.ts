@@ -126,7 +126,7 @@ after(async () => {
 async function newPage(where: 'worker' | 'page' = 'worker'): Promise<Page> {
     const page = await context.newPage();
     await page.goto(`${server.origin}/${where}.html`);
-    await page.waitForFunction('window.harness !== undefined', undefined, { timeout: 15_000 });
+    await page.waitForFunction('window.harness !== undefined', undefined, { timeout: 120_000 });
     return page;
 }
 
@@ -146,7 +146,7 @@ async function progressOf(page: Page): Promise<CacheProgress[]> {
 /** The last piece before the server stalls may go unreported, so this asks for less than that. */
 async function untilDownloaded(page: Page, bytes: number): Promise<void> {
     const reached = `window.harness.progress.some(({ done }) => done >= ${bytes})`;
-    await page.waitForFunction(reached, undefined, { timeout: 20_000 });
+    await page.waitForFunction(reached, undefined, { timeout: 120_000 });
 }
 
 /** Lasts as long as the session. */

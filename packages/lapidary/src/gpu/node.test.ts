@@ -20,7 +20,7 @@ async function node(args: readonly string[], env: Record<string, string | undefi
     for (const stream of [child.stdout, child.stderr]) {
         stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     }
-    const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 300_000);
     return await new Promise((resolve, reject) => {
         child.on('error', reject);
         child.on('close', (status, signal) => {

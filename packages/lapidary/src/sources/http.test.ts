@@ -203,10 +203,10 @@ test('a slow server that keeps sending is waited for', async () => {
             const timer = setInterval(() => {
                 response.write(file.subarray(sent, sent + 1));
                 if (++sent === 10) response.end(clearInterval(timer));
-            }, 120);
+            }, 350);
         }),
         async (url) => {
-            const source = await HttpSource.open(url, { timeoutMs: 1000, retries: 0 });
+            const source = await HttpSource.open(url, { timeoutMs: 3000, retries: 0 });
             assert.deepEqual(await source.read(0, 10), file.slice(0, 10));
         },
     );
