@@ -45,6 +45,8 @@ struct Failed {
     [[gnu::noinline, gnu::cold]] operator std::expected<T, Error>() && {
         return std::expected<T, Error>(std::unexpect, std::move(error));
     }
+    // NOLINTNEXTLINE(google-explicit-constructor): for functions that only ever fail
+    operator std::unexpected<Error>() && { return std::unexpected(std::move(error)); }
 };
 struct Passed {
     Error& error;

@@ -125,6 +125,7 @@ Status GpuForward::allocate() {
     a_.history = TRY(resources_.buffer(uint64_t(options_.context + 2) * 4, "history"));
     a_.sampling = TRY(resources_.buffer(48, "sampling"));
     a_.biases = TRY(resources_.buffer(kMostBiases * 8, "biases"));
+    a_.mask = TRY(resources_.buffer(mask_words() * 4, "mask"));
     a_.bins = TRY(resources_.buffer((kSamplingBins + 1) * 4, "bins"));
     a_.candidates = TRY(resources_.buffer(kCandidates * 8, "candidates"));
     a_.spare = TRY(resources_.buffer(1024, "spare"));

@@ -55,7 +55,12 @@ class GpuForward {
     // logits[0 …] = head of the block's rows [first_row, first_row + rows)
     Task<Result<gpu::Id>> head_program(uint32_t first_row, uint32_t rows, Cancel cancel);
     // How the next token is chosen.
-    enum class Choice : uint8_t { likeliest, sampled };
+    enum class Choice : uint8_t {
+        none,  // the host says what comes next; for decode_program
+        likeliest,
+        sampled,
+        limited,  // sampled among the tokens of write_mask
+    };
     // The next token is chosen from the logits and becomes the input, and the step moves on.
     Task<Result<gpu::Id>> choice_program(Choice choice, Cancel cancel);
     // One token through everything, and the next one chosen.
@@ -63,9 +68,10 @@ class GpuForward {
     // What decode_program recorded for the likeliest token; empty before.
     [[nodiscard]] const std::vector<GpuRecorder::Labelled>& greedy_commands() const { return greedy_commands_; }
 
-    // For Choice::sampled, as far as the kernels can do it.
+    // For Choice::sampled and limited, as far as the kernels can do it.
     void write_sampling(const sample::Params& params);
     static bool sampling_fits(const sample::Params& params);
+    void write_mask(sample::Allowed allowed);
     // The tokens at `position` and after it, for the penalties.
     void write_history(uint32_t position, std::span<const int32_t> tokens);
 
@@ -84,12 +90,13 @@ class GpuForward {
     struct Activations {
         gpu::Binding step, ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff, router_in, router_logits,
             expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best,
-            history, sampling, biases, bins, candidates, spare;
+            history, sampling, biases, mask, bins, candidates, spare;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
     Status allocate();
     Status allocate_caches();
+    [[nodiscard]] uint64_t mask_words() const { return (uint64_t{config().vocabulary} + 31) / 32; }
     [[nodiscard]] uint64_t qkv_stride(uint32_t layer) const;
     [[nodiscard]] uint32_t max_splits(uint32_t layer) const;
     [[nodiscard]] gpu::Binding per_layer_inputs(uint32_t layer) const;

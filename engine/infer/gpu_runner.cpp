@@ -163,36 +163,59 @@ bool GpuRunner::can_stream(const sample::Params& params) const {
     return GpuForward::sampling_fits(params);
 }
 
-Task<Status> GpuRunner::begin_stream(const sample::Params& params, uint32_t most) {
+Task<Status> GpuRunner::begin_stream(const sample::Params& params, uint32_t most, bool limited) {
     using Choice = GpuForward::Choice;
     const bool plain = params.temperature == 0 && params.logit_bias.empty() && params.repeat_penalty == 1 &&
                        params.presence_penalty == 0 && params.frequency_penalty == 0;
-    const Choice choice = plain ? Choice::likeliest : Choice::sampled;
-    const gpu::Id first = CO_TRY(co_await forward_->choice_program(choice, {}));
-    Stream stream{.program = CO_TRY(co_await forward_->decode_program(choice, {})), .start = position_};
+    const Choice choice = limited ? Choice::limited : plain ? Choice::likeliest : Choice::sampled;
+    const gpu::Id chooser = CO_TRY(co_await forward_->choice_program(choice, {}));
+    const gpu::Id step = CO_TRY(co_await forward_->decode_program(limited ? Choice::none : choice, {}));
+    Stream stream{.program = step, .chooser = limited ? chooser : 0, .start = position_};
     // The first token needs no step of the model, the last one need not be appended.
     stream.most = std::min(most, context() - position_ + 1);
-    if (choice == Choice::sampled) forward_->write_sampling(params);
+    if (choice != Choice::likeliest) forward_->write_sampling(params);
     forward_->write_step(position_ - 1, 1);
-    forward_->device().run(first);
     stream_ = std::move(stream);
-    choose_next({});
+    if (limited) co_return Status{};
+    forward_->device().run(chooser);
+    read_chosen({});
     co_return Status{};
 }
 
 // Asks for the token that was just chosen, or is about to be.
-void GpuRunner::choose_next(const Cancel& cancel) {
+void GpuRunner::read_chosen(const Cancel& cancel) {
     Stream& s = *stream_;
-    if (s.chosen > 0) forward_->device().run(s.program);
     const uint64_t at = uint64_t(s.start + s.chosen) * sizeof(int32_t);
     s.reads.emplace_back(forward_->device().read(forward_->history().buffer, at, sizeof(int32_t), cancel));
     ++s.chosen;
 }
 
-Task<Result<std::optional<int32_t>>> GpuRunner::next_token(Cancel cancel) {
+void GpuRunner::append_chosen() {
+    forward_->device().run(stream_->program);
+    ++stream_->appended;
+}
+
+void GpuRunner::choose_next(const Cancel& cancel) {
+    append_chosen();
+    read_chosen(cancel);
+}
+
+// The step after the choice is on its way while the caller finds out what may come next.
+void GpuRunner::choose_among(sample::Allowed allowed, const Cancel& cancel) {
+    forward_->write_mask(allowed);
+    forward_->device().run(stream_->chooser);
+    read_chosen(cancel);
+    if (stream_->chosen < stream_->most) append_chosen();
+}
+
+Task<Result<std::optional<int32_t>>> GpuRunner::next_token(sample::Allowed allowed, Cancel cancel) {
     if (!stream_) co_return fail(Code::internal, "no stream of tokens was begun");
     Stream& s = *stream_;
-    while (s.reads.size() < kAhead && s.chosen < s.most) choose_next(cancel);
+    if (s.chooser != 0) {
+        if (s.chosen < s.most) choose_among(allowed, cancel);
+    } else {
+        while (s.reads.size() < kAhead && s.chosen < s.most) choose_next(cancel);
+    }
     if (s.reads.empty()) co_return fail(Code::limit, "all {} tokens were taken", s.most);
     auto read = std::move(s.reads.front());
     s.reads.pop_front();
@@ -208,9 +231,8 @@ Task<Status> GpuRunner::end_stream(uint32_t accepted) {
     Stream s = std::move(*stream_);
     stream_.reset();
     // What is still under way was for nothing, but it has been written: rings remember how far.
-    const uint32_t appended = s.chosen - 1;
-    furthest_ = std::max(furthest_, s.start + appended);
-    position_ = s.start + std::min(accepted, appended);
+    furthest_ = std::max(furthest_, s.start + s.appended);
+    position_ = s.start + std::min(accepted, s.appended);
     Status status;
     for (auto& read : s.reads) {
         if (auto bytes = co_await std::move(read); !bytes) status = std::unexpected(std::move(bytes).error());

@@ -35,8 +35,8 @@ class GpuRunner final : public Runner {
     Task<Status> set_adapters(std::span<const lora::Active> active) override;
 
     [[nodiscard]] bool can_stream(const sample::Params& params) const override;
-    Task<Status> begin_stream(const sample::Params& params, uint32_t most) override;
-    Task<Result<std::optional<int32_t>>> next_token(Cancel cancel) override;
+    Task<Status> begin_stream(const sample::Params& params, uint32_t most, bool limited) override;
+    Task<Result<std::optional<int32_t>>> next_token(sample::Allowed allowed, Cancel cancel) override;
     Task<Status> end_stream(uint32_t accepted) override;
 
     // Greedy continuation that never leaves the GPU: `count` steps after `token`, read back at the end.
@@ -65,15 +65,20 @@ class GpuRunner final : public Runner {
 
     // Tokens the GPU chooses by itself.
     struct Stream {
-        gpu::Id program = 0;
+        gpu::Id program = 0;                                      // a step of the model
+        gpu::Id chooser = 0;                                      // in a limited stream: what follows the step
         uint32_t start = 0;                                       // where the first chosen token goes
         uint32_t most = 0;                                        // tokens to choose
         uint32_t chosen = 0;                                      // so far, or about to be
+        uint32_t appended = 0;                                    // of those, so far, or about to be
         std::deque<Started<Result<std::vector<uint8_t>>>> reads;  // of those nobody has taken yet
     };
     // Steps that are under way together: enough for the GPU never to wait for the host, few enough to throw away.
     static constexpr size_t kAhead = 3;
     void choose_next(const Cancel& cancel);
+    void choose_among(sample::Allowed allowed, const Cancel& cancel);
+    void append_chosen();
+    void read_chosen(const Cancel& cancel);
 
     std::unique_ptr<GpuForward> forward_;
     std::optional<Stream> stream_;

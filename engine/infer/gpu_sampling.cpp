@@ -41,6 +41,12 @@ void GpuForward::write_sampling(const sample::Params& params) {
     device().write(a_.biases.buffer, 0, {reinterpret_cast<const uint8_t*>(biases.data()), biases.size() * 4});
 }
 
+void GpuForward::write_mask(sample::Allowed allowed) {
+    std::vector<uint32_t> words(mask_words(), allowed.empty() ? ~0u : 0u);
+    std::copy_n(allowed.begin(), std::min(allowed.size(), words.size()), words.begin());
+    device().write(a_.mask.buffer, 0, {reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4});
+}
+
 void GpuForward::write_history(uint32_t position, std::span<const int32_t> tokens) {
     device().write(a_.history.buffer, uint64_t(position) * 4,
                    {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
@@ -48,6 +54,7 @@ void GpuForward::write_history(uint32_t position, std::span<const int32_t> token
 
 Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
     const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}};
+    if (choice == Choice::none) co_return Status{};
     const auto argmax = [&](double stage) {
         std::vector<gpu::Constant> constants = sizes;
         constants.push_back({"kStage", stage});
@@ -60,6 +67,10 @@ Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
     }
     CO_TRY(co_await program.add(kernels::kSampleAdjust, {},
                                 {a_.step, a_.sampling, a_.history, a_.biases, a_.logits, a_.bins}, {1, 1, 1}));
+    if (choice == Choice::limited) {
+        CO_TRY(co_await program.add(kernels::kSampleMask, {sizes.front()}, {a_.mask, a_.logits},
+                                    {(config().vocabulary + 255) / 256, 1, 1}));
+    }
     CO_TRY(co_await argmax(0));
     CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {kArgmaxParts, 1, 1}));
     CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,

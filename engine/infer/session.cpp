@@ -76,8 +76,8 @@ Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, Gener
     const double started = clock_();
     runner_->truncate(common_prefix(prompt));
     stats.cached_tokens = runner_->position();
-    // A runner that can choose tokens does, unless someone wants to see or to limit the choice.
-    const bool streams = !listener.allowed && !listener.on_score && runner_->can_stream(options.sampling);
+    // A runner that can choose tokens does, unless someone wants to see the choice.
+    const bool streams = !listener.on_score && runner_->can_stream(options.sampling);
     const auto wanted = streams ? LogitsWanted::kept : LogitsWanted::last;
     std::vector<float> logits = CO_TRY(co_await prefill(prompt, wanted, listener, breathe));
     stats.prompt_ms = clock_() - started;
@@ -114,7 +114,8 @@ Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& 
                                                          Breathe breathe) {
     const uint32_t room = runner_->context() - runner_->position() + 1;
     const uint32_t wanted = options.max_tokens > 0 ? options.max_tokens - stats.completion_tokens : room;
-    CO_TRY(co_await runner_->begin_stream(options.sampling, std::min(room, wanted)));
+    const bool limited = bool(listener.allowed);
+    CO_TRY(co_await runner_->begin_stream(options.sampling, std::min(room, wanted), limited));
     std::vector<int32_t> taken;
     std::optional<Finish> why;
     Status status;
@@ -123,7 +124,8 @@ Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& 
             why = Finish::length;
             break;
         }
-        auto token = co_await runner_->next_token({});
+        const auto allowed = limited ? listener.allowed() : Result<sample::Allowed>{};
+        auto token = allowed ? co_await runner_->next_token(*allowed, {}) : std::unexpected(allowed.error());
         if (!token) {
             status = std::unexpected(std::move(token).error());
             break;

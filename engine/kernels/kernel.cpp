@@ -48,6 +48,7 @@ const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4
 const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
 const Kernel kSampleAdjust{
     "sample_adjust", wgsl::sample_adjust, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
+const Kernel kSampleMask{"sample_mask", wgsl::sample_mask, {kRead, kWrite}, 2, needs::sampling};
 const Kernel kSampleCount{"sample_count", wgsl::sample_count, {kRead, kRead, kWrite}, 3, needs::sampling};
 const Kernel kSampleCollect{
     "sample_collect", wgsl::sample_collect, {kRead, kRead, kRead, kWrite, kWrite}, 5, needs::sampling};

@@ -51,6 +51,7 @@ extern const Kernel kRoute;            // step, logits, scales, ids, shares
 extern const Kernel kCombine;          // step, shares, x, y
 extern const Kernel kArgmax;           // step, logits, best, ids, history
 extern const Kernel kSampleAdjust;     // step, sampling, history, biases, logits, bins
+extern const Kernel kSampleMask;       // mask, logits
 extern const Kernel kSampleCount;      // logits, best, bins
 extern const Kernel kSampleCollect;    // sampling, logits, best, bins, candidates
 extern const Kernel kSamplePick;       // step, sampling, bins, candidates, ids, history

@@ -71,23 +71,25 @@ class Runner {
     // not any more, and everything is forgotten. On an error none takes part.
     virtual Task<Status> set_adapters(std::span<const lora::Active> active) = 0;
 
-    // Whether the runner can choose tokens by itself with these parameters.
+    // Whether the runner can choose tokens by itself with these parameters, and among those it is told to choose from.
     [[nodiscard]] virtual bool can_stream(const sample::Params& /*params*/) const { return false; }
     // From here on the runner chooses and appends tokens by itself, up to `most`, several steps ahead of whoever asks for
-    // them. The last `run` must have kept its logits.
-    virtual Task<Status> begin_stream(const sample::Params& params, uint32_t most);
-    // The next token, or nothing when the caller has to choose it from the logits.
-    virtual Task<Result<std::optional<int32_t>>> next_token(Cancel cancel);
+    // them. The last `run` must have kept its logits. `limited`: whoever asks for a token says which ones may come.
+    virtual Task<Status> begin_stream(const sample::Params& params, uint32_t most, bool limited);
+    // The next token, or nothing when the caller has to choose it from the logits. `allowed` (sample/sampler.h) is looked
+    // at in a limited stream only.
+    virtual Task<Result<std::optional<int32_t>>> next_token(std::span<const uint32_t> allowed, Cancel cancel);
     // Ends the stream; of what was chosen only the first `accepted` tokens count. Afterwards the runner holds those it
     // has already appended, perhaps not the last one.
     virtual Task<Status> end_stream(uint32_t accepted);
 };
 
-inline Task<Status> Runner::begin_stream(const sample::Params& /*params*/, uint32_t /*most*/) {
+inline Task<Status> Runner::begin_stream(const sample::Params& /*params*/, uint32_t /*most*/, bool /*limited*/) {
     co_return fail(Code::unsupported, "this backend cannot choose tokens");
 }
 
-inline Task<Result<std::optional<int32_t>>> Runner::next_token(Cancel /*cancel*/) {
+inline Task<Result<std::optional<int32_t>>> Runner::next_token(std::span<const uint32_t> /*allowed*/,
+                                                               Cancel /*cancel*/) {
     co_return fail(Code::unsupported, "this backend cannot choose tokens");
 }
 

@@ -175,7 +175,7 @@ std::vector<Case> all() {
         {1000, 40, 96, 97, 129, 130});
     // A ring with no room beyond its window: the token's own key takes the place of the one that has just left it.
     add(false,
-        {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 4, .sharers = 8},
+        {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 2, .sharers = 8},
         {200, 64, 3});
     // More keys in a part than a tile.
     add(false,

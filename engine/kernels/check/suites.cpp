@@ -21,6 +21,7 @@ std::span<const Suite> suites() {
         {kCombine, combine_cases::all},
         {kArgmax, argmax_cases::all},
         {kSampleAdjust, sample_adjust_cases::all},
+        {kSampleMask, sample_mask_cases::all},
         {kSampleCount, sample_count_cases::all},
         {kSampleCollect, sample_collect_cases::all},
         {kSamplePick, sample_pick_cases::all},

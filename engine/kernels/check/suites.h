@@ -27,6 +27,7 @@ namespace per_layer_cases { std::vector<Case> all(); }
 namespace residual_norm_cases { std::vector<Case> all(); }
 namespace route_cases { std::vector<Case> all(); }
 namespace sample_adjust_cases { std::vector<Case> all(); }
+namespace sample_mask_cases { std::vector<Case> all(); }
 namespace sample_collect_cases { std::vector<Case> all(); }
 namespace sample_count_cases { std::vector<Case> all(); }
 namespace sample_pick_cases { std::vector<Case> all(); }
