@@ -136,11 +136,11 @@ Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& 
         if (!why && breathe) status = co_await breathe();
     }
     // Also after an error: the runner must be as if nothing had been chosen beyond what was taken.
-    const Status ended = co_await runner_->end_stream(uint32_t(taken.size()));
+    Status ended = co_await runner_->end_stream(uint32_t(taken.size()));
     tokens_.insert(tokens_.end(), taken.begin(), taken.end());
     tokens_.resize(std::min<size_t>(tokens_.size(), runner_->position()));
     CO_TRY(std::move(status));
-    CO_TRY(ended);
+    CO_TRY(std::move(ended));
     co_return why;
 }
 
