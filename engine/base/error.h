@@ -45,6 +45,8 @@ struct Failed {
     [[gnu::noinline, gnu::cold]] operator std::expected<T, Error>() && {
         return std::expected<T, Error>(std::unexpect, std::move(error));
     }
+    // NOLINTNEXTLINE(google-explicit-constructor): for functions that only ever fail
+    operator std::unexpected<Error>() && { return std::unexpected(std::move(error)); }
 };
 struct Passed {
     Error& error;
@@ -54,6 +56,14 @@ struct Passed {
         return std::expected<T, Error>(std::unexpect, std::move(error));
     }
 };
+
+// For TRY: what nobody else will look at is moved, the rest is copied.
+inline Passed passed(Error& error) {
+    return {error};
+}
+inline Failed passed(const Error& error) {
+    return {error};
+}
 
 // return fail(Code::bad_file, "the file has no tensor '{}'", name);
 template <class... Args>
@@ -71,7 +81,7 @@ template <class... Args>
     ({                                                                \
         auto&& lapidary_result = (expression);                        \
         if (!lapidary_result) [[unlikely]]                            \
-            return_keyword lapidary::Passed{lapidary_result.error()}; \
+            return_keyword lapidary::passed(lapidary_result.error()); \
         *std::move(lapidary_result);                                  \
     })
 #define TRY(expression) LAPIDARY_TRY_IMPL(return, expression)
