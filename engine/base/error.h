@@ -57,6 +57,14 @@ struct Passed {
     }
 };
 
+// For TRY: what nobody else will look at is moved, the rest is copied.
+inline Passed passed(Error& error) {
+    return {error};
+}
+inline Failed passed(const Error& error) {
+    return {error};
+}
+
 // return fail(Code::bad_file, "the file has no tensor '{}'", name);
 template <class... Args>
 [[gnu::noinline, gnu::cold]] Failed fail(Code code, FormatPattern<std::type_identity_t<Args>...> pattern,
@@ -73,7 +81,7 @@ template <class... Args>
     ({                                                                \
         auto&& lapidary_result = (expression);                        \
         if (!lapidary_result) [[unlikely]]                            \
-            return_keyword lapidary::Passed{lapidary_result.error()}; \
+            return_keyword lapidary::passed(lapidary_result.error()); \
         *std::move(lapidary_result);                                  \
     })
 #define TRY(expression) LAPIDARY_TRY_IMPL(return, expression)

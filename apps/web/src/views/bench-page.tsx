@@ -76,7 +76,9 @@ export function BenchPage({ onMenu }: PageProps) {
                         <Result label="tokens/s written" value={task.result['decode_tps']} />
                     </div>
                     <Facts facts={factsOf(task.result)} />
-                    <CopyButton text={json} label="Copy the result as JSON" words="Copy JSON" />
+                    <p class="buttons">
+                        <CopyButton text={json} label="Copy the result as JSON" words="Copy JSON" />
+                    </p>
                     <pre class="json" tabIndex={0}>
                         {json}
                     </pre>

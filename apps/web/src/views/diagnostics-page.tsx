@@ -55,7 +55,7 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
                     <button
                         type="button"
                         class="button"
-                        disabled={!report.result?.probe?.webgpu}
+                        disabled={!report.result?.probe?.gpu}
                         onClick={() => {
                             setChecked({ done: 0, total: 0 });
                             kernels.run(async (signal) => await Lapidary.check({}, { signal, onProgress: setChecked }));
