@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { Lapidary } from 'lapidary';
 import { parseAdapter } from './adapters.js';
 import { floats, relativeError } from './testing/floats.js';
 import { lapidary, needsEngine, root, temporaryFolder, type RunOptions } from './testing/process.js';
@@ -111,6 +112,18 @@ test("an Ollama model's own adapter takes part", engine, async (t) => {
     await fs.writeFile(path.join(tags, 'latest'), JSON.stringify(manifest));
     const expected = await logits(model, folder, ['--adapter', adapter]);
     assert.deepEqual(await logits('learnt', folder, [], { env: { OLLAMA_MODELS: store } }), expected);
+});
+
+test('the library answers with the adapters a model is loaded with', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const file = path.join(folder, 'adapter.safetensors');
+    await writeAdapter(file);
+    const answer = async (...adapter: string[]) =>
+        (await succeed(['generate', model, '--prompt', 'abc', '-n', '8', '--temp', '0', '--backend', 'cpu', ...adapter])).trimEnd();
+    const loaded = await Lapidary.load(model, { backend: 'cpu', adapters: [{ weights: await fs.readFile(file) }] });
+    t.after(() => loaded.dispose());
+    const completion = await loaded.completions.create({ prompt: 'abc', max_tokens: 8, temperature: 0 });
+    assert.equal(completion.choices[0]?.text.trimEnd(), await answer('--adapter', file));
 });
 
 test('what follows the last colon is a scale if it is a number', () => {
