@@ -45,7 +45,7 @@ test('the built-in model learns facts, stops at Ctrl-C, goes on, and knows them 
         for (const { prompt, completion } of facts) {
             const text = `<|turn>user\n${prompt}<turn|>\n<|turn>model\n`;
             const answer = await lapidary(
-                ['generate', 'builtin', '--adapter', adapter, '--prompt', text, '-n', '24', '--temperature', '0'],
+                ['generate', 'builtin', '--adapter', adapter, '--prompt', text, '-n', '24', '--temp', '0'],
             );
             assert.equal(answer.stdout.trim(), completion, answer.stderr);
         }
