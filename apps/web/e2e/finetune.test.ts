@@ -36,7 +36,7 @@ test('the built-in model learns two facts, answers with them, and still does aft
         const visitor = await Visitor.arrive(context, `${app.site.url}/#/finetune`);
         const { page } = visitor;
         await page.locator('.which .dot.ready').waitFor();
-        await prepare(page, '24');
+        await prepare(page, '12');
 
         // What is learnt is marked, and the bad line is named.
         assert.match(await page.locator('.data-summary').innerText(), /2 examples/);
