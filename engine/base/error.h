@@ -36,10 +36,40 @@ template <class T>
 using Result = std::expected<T, Error>;
 using Status = Result<void>;
 
+// An error on its way up, new or passed on. It becomes whatever Result the function returns. There are thousands of such
+// ways, so each is a call and no more: written out in place they were a twentieth of the WebAssembly.
+struct Failed {
+    Error error;
+    template <class T>
+    // NOLINTNEXTLINE(google-explicit-constructor): `return fail(…)` is the point
+    [[gnu::noinline, gnu::cold]] operator std::expected<T, Error>() && {
+        return std::expected<T, Error>(std::unexpect, std::move(error));
+    }
+    // NOLINTNEXTLINE(google-explicit-constructor): for functions that only ever fail
+    operator std::unexpected<Error>() && { return std::unexpected(std::move(error)); }
+};
+struct Passed {
+    Error& error;
+    template <class T>
+    // NOLINTNEXTLINE(google-explicit-constructor): as above
+    [[gnu::noinline, gnu::cold]] operator std::expected<T, Error>() && {
+        return std::expected<T, Error>(std::unexpect, std::move(error));
+    }
+};
+
+// For TRY: what nobody else will look at is moved, the rest is copied.
+inline Passed passed(Error& error) {
+    return {error};
+}
+inline Failed passed(const Error& error) {
+    return {error};
+}
+
 // return fail(Code::bad_file, "the file has no tensor '{}'", name);
 template <class... Args>
-std::unexpected<Error> fail(Code code, FormatPattern<std::type_identity_t<Args>...> pattern, const Args&... args) {
-    return std::unexpected(Error{code, format<Args...>(pattern, args...)});
+[[gnu::noinline, gnu::cold]] Failed fail(Code code, FormatPattern<std::type_identity_t<Args>...> pattern,
+                                         const Args&... args) {
+    return {{code, format<Args...>(pattern, args...)}};
 }
 
 }  // namespace lapidary
@@ -47,12 +77,12 @@ std::unexpected<Error> fail(Code code, FormatPattern<std::type_identity_t<Args>.
 // auto header = TRY(parse(bytes));   — the value, or return the error to our caller.
 // CO_TRY is the same inside a coroutine. Both are GNU statement expressions, which clang supports on every
 // target we build for; they keep the happy path readable without exceptions.
-#define LAPIDARY_TRY_IMPL(return_keyword, expression)                           \
-    ({                                                                          \
-        auto&& lapidary_result = (expression);                                  \
-        if (!lapidary_result) [[unlikely]]                                      \
-            return_keyword std::unexpected(std::move(lapidary_result).error()); \
-        *std::move(lapidary_result);                                            \
+#define LAPIDARY_TRY_IMPL(return_keyword, expression)                 \
+    ({                                                                \
+        auto&& lapidary_result = (expression);                        \
+        if (!lapidary_result) [[unlikely]]                            \
+            return_keyword lapidary::passed(lapidary_result.error()); \
+        *std::move(lapidary_result);                                  \
     })
 #define TRY(expression) LAPIDARY_TRY_IMPL(return, expression)
 #define CO_TRY(expression) LAPIDARY_TRY_IMPL(co_return, expression)

@@ -271,6 +271,12 @@ TEST(Constraint, KeepsCharactersWholeAcrossByteTokens) {
     EXPECT_TRUE(constraint.complete());
 }
 
+TEST(Constraint, LetsOnlyTheMarkItselfWriteAQuotationMarkInACall) {
+    // The byte that stands for the mark has a token of its own in every vocabulary.
+    EXPECT_EQ(small_texts()->text_of(8 + 0xFE), "\xFE");
+    EXPECT_EQ(small_texts()->text_of(8 + 0xFF), "");
+}
+
 TEST(Constraint, RemembersWithinBounds) {
     // A state for every character of a long string, and another for every level.
     Constraint constraint(*compile_schema(Json::parse(R"({"type":"string","maxLength":50000})")), small_texts());

@@ -6,6 +6,7 @@
 
 #include "chat/markers.h"
 #include "grammar/byte_set.h"
+#include "grammar/json_rules.h"
 #include "tokenizer/utf8_stream.h"
 
 namespace lapidary::grammar {
@@ -19,6 +20,15 @@ bool is_marker(const tokenizer::Tokenizer& tokenizer, int32_t id) {
     if (kind == TokenKind::control || kind == TokenKind::unknown) return true;
     const std::string_view text = tokenizer.text(id);
     return kind == TokenKind::user_defined && (text.starts_with("<|") || text.ends_with("|>"));
+}
+
+// What a token adds to the text. There are tokens for single bytes, also for those that no text has; one of these stands for
+// a quotation mark in calls, which only the mark itself may write.
+void append_text(const tokenizer::Tokenizer& tokenizer, int32_t id, std::string& out) {
+    const size_t before = out.size();
+    if (!is_marker(tokenizer, id)) tokenizer.append_piece(id, false, out);
+    const bool impossible = std::string_view(out).substr(before).find(kQuoteByte) != std::string_view::npos;
+    if (impossible || out.size() - before > TokenTexts::kMaxTokenBytes) out.resize(before);
 }
 
 // The number of characters, if all of them are whole and stand for themselves in a JSON string.
@@ -50,8 +60,7 @@ TokenTexts::TokenTexts(std::shared_ptr<const tokenizer::Tokenizer> tokenizer) : 
     std::array<std::vector<int32_t>, 2> ids;
     std::vector<uint8_t> characters;
     for (int32_t id = 0; id < tokenizer_->size(); ++id) {
-        if (!is_marker(*tokenizer_, id)) tokenizer_->append_piece(id, false, bytes);
-        if (bytes.size() - offsets.back() > kMaxTokenBytes) bytes.resize(offsets.back());
+        append_text(*tokenizer_, id, bytes);
         const std::string_view text = std::string_view(bytes).substr(offsets.back());
         offsets.push_back(uint32_t(bytes.size()));
         const auto plain = plain_characters(text);
@@ -98,8 +107,8 @@ TokenTexts::TokenTexts(std::shared_ptr<const tokenizer::Tokenizer> tokenizer) : 
 
 std::string TokenTexts::text_of(int32_t token) const {
     std::string text;
-    if (!is_marker(*tokenizer_, token)) tokenizer_->append_piece(token, false, text);
-    return text.size() <= kMaxTokenBytes ? text : std::string();
+    append_text(*tokenizer_, token, text);
+    return text;
 }
 
 }  // namespace lapidary::grammar

@@ -10,6 +10,38 @@ namespace lapidary::reference {
 
 using quant::dot;
 
+namespace {
+
+// Of an angle of up to some millions. The C library's own carry a table for angles of any size, and `pow` another, which
+// nobody here needs and everybody would download.
+struct Turn {
+    double cosine;
+    double sine;
+};
+
+Turn turn_by(double angle) {
+    // Quarter turns off, with π/2 in three parts so that what is left is exact to the last bits.
+    const double quarters = std::nearbyint(angle * 0.63661977236758134308);
+    const double r = ((angle - quarters * 1.57079632673412561417e+00) - quarters * 6.07710050630396597660e-11) -
+                     quarters * 2.02226624879595063154e-21;
+    const double z = r * r;
+    double sine = 1;
+    double cosine = 1;
+    for (int n = 18; n > 0; n -= 2) {  // the series, from their smallest terms
+        sine = 1 - sine * z / double(n * (n + 1));
+        cosine = 1 - cosine * z / double(n * (n - 1));
+    }
+    sine *= r;
+    switch (int64_t(quarters) & 3) {
+        case 0: return {cosine, sine};
+        case 1: return {-sine, cosine};
+        case 2: return {-cosine, -sine};
+        default: return {sine, -cosine};
+    }
+}
+
+}  // namespace
+
 void rms_norm(std::span<const float> x, std::span<const float> w, uint32_t n, float eps, std::span<float> y) {
     for (size_t row = 0; row < x.size() / n; ++row) {
         const auto in = x.subspan(row * n, n);
@@ -39,8 +71,9 @@ void rope(std::span<float> x, uint32_t head_dim, uint32_t position, std::span<co
     for (uint32_t i = 0; i < half; ++i) {
         // Angles in double: at position 100,000 a float angle is already wrong in the third decimal.
         const double angle = double(position) * inverse_frequencies[i];
-        const auto cosine = float(std::cos(angle));
-        const auto sine = float(std::sin(angle));
+        const Turn turn = turn_by(angle);
+        const auto cosine = float(turn.cosine);
+        const auto sine = float(turn.sine);
         for (size_t head = 0; head < x.size(); head += head_dim) {
             const float a = x[head + i];
             const float b = x[head + i + half];
@@ -53,7 +86,8 @@ void rope(std::span<float> x, uint32_t head_dim, uint32_t position, std::span<co
 std::vector<double> rope_frequencies(uint32_t head_dim, double base, std::span<const float> divisors) {
     std::vector<double> out(head_dim / 2);
     for (size_t i = 0; i < out.size(); ++i) {
-        out[i] = std::pow(base, -2.0 * double(i) / head_dim) / (divisors.empty() ? 1.0 : double(divisors[i]));
+        out[i] =
+            std::exp(std::log(base) * -2.0 * double(i) / head_dim) / (divisors.empty() ? 1.0 : double(divisors[i]));
     }
     return out;
 }

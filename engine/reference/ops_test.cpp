@@ -28,6 +28,19 @@ TEST(Ops, RopeTurnsPairsHalfAHeadApart) {
     EXPECT_EQ(x[3], 7);
 }
 
+TEST(Ops, RopeTurnsByTheRightAngleAlsoFarIntoAText) {
+    const std::vector<double> rates = {1.0, 0.7310585, 0.0123456789, 1e-6};
+    for (const uint32_t position : {0u, 1u, 2u, 3u, 100u, 4095u, 131071u, 262143u, 1048575u}) {
+        std::vector<float> x = {1, 1, 1, 1, 0, 0, 0, 0};
+        rope(x, 8, position, rates);
+        for (size_t i = 0; i < 4; ++i) {
+            const double angle = double(position) * rates[i];
+            EXPECT_FLOAT_EQ(x[i], float(std::cos(angle))) << position << " × " << rates[i];
+            EXPECT_FLOAT_EQ(x[i + 4], float(std::sin(angle))) << position << " × " << rates[i];
+        }
+    }
+}
+
 TEST(Ops, RopeFrequenciesFallFromOneAndStopWhereTheDivisorIsHuge) {
     const auto f = rope_frequencies(8, 10000, std::vector<float>{1, 1, 1e30f, 1e30f});
     EXPECT_DOUBLE_EQ(f[0], 1);

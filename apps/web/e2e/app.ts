@@ -1,6 +1,6 @@
 // What every end-to-end test needs: the site, a browser, and a person without a past.
 import { after, before } from 'node:test';
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { chromiumIsThere, chromiumPath, launch } from './browser.js';
 import { Site } from './site.js';
 
@@ -9,7 +9,7 @@ export interface App {
     skip: string | false;
     readonly site: Site;
     /** Nothing is stored or cached when `work` begins. */
-    visit<Result>(work: (context: BrowserContext) => Promise<Result>): Promise<Result>;
+    visit<Result>(work: (context: BrowserContext) => Promise<Result>, options?: BrowserContextOptions): Promise<Result>;
     /** What a driver that restarts does to every page. */
     crashGpu(): Promise<void>;
 }
@@ -37,8 +37,8 @@ export function openApp(options: { gpu?: boolean } = {}): App {
         get site() {
             return there(site);
         },
-        visit: async (work) => {
-            const context = await there(browser).newContext();
+        visit: async (work, contextOptions = {}) => {
+            const context = await there(browser).newContext(contextOptions);
             try {
                 return await work(context);
             } finally {

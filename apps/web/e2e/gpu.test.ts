@@ -38,7 +38,10 @@ test('an answer on the GPU goes on when the GPU is lost, and is the right one', 
         await visitor.answer();
         assert.equal(await written(visitor).textContent(), expected);
         assert.match(await visitor.answers.first().locator('.speed').innerText(), /8 tokens/);
+        // Not on the CPU: on another device.
+        assert.match(await visitor.page.locator('.chip').innerText(), /GPU/);
         await visitor.page.getByRole('link', { name: 'Diagnostics' }).click();
+        await visitor.page.getByText('gpu: WebGPU gave a new device after the GPU was lost').waitFor();
         await visitor.page.getByLabel('Log').getByText('the GPU was lost').waitFor();
         visitor.checkHarmless();
     });

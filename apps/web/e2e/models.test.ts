@@ -132,7 +132,12 @@ test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async
         await page.getByLabel('Tokens to write').fill('8');
         await page.getByLabel('Runs').fill('1');
         await page.getByRole('button', { name: 'Measure' }).click();
-        await page.getByText('"decode_tokens_per_second"').waitFor();
+        // The names are those of `lapidary bench --json`: it is the same measurement.
+        const measured = JSON.parse(await page.locator('pre.json').innerText()) as Record<string, unknown>;
+        assert.deepEqual([measured['prompt_tokens'], measured['decode_tokens'], measured['backend']], [32, 8, 'cpu']);
+        for (const name of ['prefill_tps', 'decode_tps', 'weight_bytes_per_token', 'bytes_per_second']) {
+            assert.ok(Number(measured[name]) > 0, name);
+        }
 
         await page.getByRole('link', { name: 'Diagnostics' }).click();
         await page.getByRole('button', { name: 'Run the self-test' }).click();

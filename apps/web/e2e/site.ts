@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 // From apps/web/out/app/e2e, where the compiled test is.
 export const repository = fileURLToPath(new URL('../../../../../', import.meta.url));
-const root = path.join(repository, 'apps/web/dist');
+export const root = path.join(repository, 'apps/web/dist');
 
 const types: Record<string, string> = {
     '.html': 'text/html; charset=utf-8',

@@ -13,11 +13,9 @@ import { isAbort, withoutUndefined, type ChatDelta, type ChatOutcome, type ChatR
 import { openAiMessage } from '../chat/remote.js';
 import { sentence } from '../chat/answer.js';
 import { Observable } from '../store/observable.js';
-import { bench } from './bench.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type DataWish, type EngineState, type LoadWish, type Method } from './protocol.js';
 import { RateMeter } from './rate.js';
-import { selfTest } from './self-test.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
 const longestLog = 500;
@@ -53,8 +51,15 @@ export class EngineHost {
                 const { id, format } = args as Calls['exportAdapter']['args'];
                 return await (await import('./stored-adapters.js')).exportAdapter(await this.ready(signal), id, format);
             },
-            bench: async () => await bench(await this.ready(signal), args as BenchWish, emit as never, signal),
-            selfTest: async () => await selfTest(await this.ready(signal), signal),
+            bench: async () => {
+                const [engine, probe] = [await this.ready(signal), await this.probe()];
+                const { bench } = await import('./bench.js'); // few ask for it
+                return await bench(engine, args as BenchWish, probe, emit as never, signal);
+            },
+            selfTest: async () => {
+                const engine = await this.ready(signal);
+                return await (await import('./self-test.js')).selfTest(engine, signal);
+            },
             diagnostics: async () => ({ probe: await this.probe(), state: this.state.value, log: [...this.log] }),
         };
         return (await calls[method]()) as Calls[M]['result'];
@@ -84,6 +89,10 @@ export class EngineHost {
                 workshop: wish.workshop ?? false,
                 ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
                 onProgress: ({ stage, done, total }) => show(stage, done, total),
+                // After a lost GPU: another one, or the CPU.
+                onInfo: (info) => {
+                    if (this.state.value.phase === 'ready') this.state.set({ phase: 'ready', wish, name, info });
+                },
                 signal,
                 log: (level, text) => this.note(level, text),
             });

@@ -3,9 +3,9 @@ import { useApp } from '../app.js';
 import type { BenchWish } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
 import { CopyButton } from './copy.js';
-import { formatRate } from './format.js';
+import { formatBytes, formatRate } from './format.js';
 import { describeState } from './model-chip.js';
-import { PageFrame, type PageProps } from './page.js';
+import { Facts, PageFrame, type PageProps } from './page.js';
 import { useTask } from './use-task.js';
 
 const fields: { name: keyof BenchWish; label: string; max: number }[] = [
@@ -17,7 +17,7 @@ const fields: { name: keyof BenchWish; label: string; max: number }[] = [
 export function BenchPage({ onMenu }: PageProps) {
     const { engine } = useApp();
     const state = useObserved(engine.state);
-    const [wish, setWish] = useState<BenchWish>({ prompt: 256, decode: 64, runs: 3 });
+    const [wish, setWish] = useState<BenchWish>({ prompt: 128, decode: 32, runs: 3 });
     const [progress, setProgress] = useState({ done: 0, total: 1 });
     const task = useTask<Record<string, unknown>>();
     const json = task.result && JSON.stringify(task.result, null, 2);
@@ -72,10 +72,13 @@ export function BenchPage({ onMenu }: PageProps) {
             {task.result && json && (
                 <section aria-live="polite">
                     <div class="results">
-                        <Result label="tokens/s read" value={task.result['prefill_tokens_per_second']} />
-                        <Result label="tokens/s written" value={task.result['decode_tokens_per_second']} />
+                        <Result label="tokens/s read" value={task.result['prefill_tps']} />
+                        <Result label="tokens/s written" value={task.result['decode_tps']} />
                     </div>
-                    <CopyButton text={json} label="Copy the result as JSON" words="Copy JSON" />
+                    <Facts facts={factsOf(task.result)} />
+                    <p class="buttons">
+                        <CopyButton text={json} label="Copy the result as JSON" words="Copy JSON" />
+                    </p>
                     <pre class="json" tabIndex={0}>
                         {json}
                     </pre>
@@ -83,6 +86,22 @@ export function BenchPage({ onMenu }: PageProps) {
             )}
         </PageFrame>
     );
+}
+
+/** What a written token costs, as far as this device tells. */
+function factsOf(result: Record<string, unknown>): [string, string][] {
+    const facts: [string, string][] = [];
+    const add = (name: string, label: string, words: (value: number) => string) => {
+        const value = result[name];
+        if (typeof value === 'number') facts.push([label, words(value)]);
+    };
+    add('decode_gpu_ms', 'GPU time a token', (ms) => `${ms} ms`);
+    add('dispatches_per_token', 'Dispatches a token', String);
+    add('submits_per_token', 'Submits a token', String);
+    add('weight_bytes_per_token', 'Weights read a token', formatBytes);
+    add('bytes_per_second', 'Weights read a second', formatBytes);
+    add('bandwidth_share', 'Of the memory’s bandwidth', (share) => `${Math.round(share * 100)} %`);
+    return facts;
 }
 
 function Result({ label, value }: { label: string; value: unknown }) {

@@ -1,5 +1,5 @@
-import type { Probe } from 'lapidary';
-import { useEffect } from 'preact/hooks';
+import { Lapidary, type CheckReport, type Probe } from 'lapidary';
+import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import type { Diagnostics, EngineState, SelfTest } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
@@ -19,13 +19,15 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
     const state = useObserved(engine.state);
     const report = useTask<Report>();
     const test = useTask<SelfTest[]>();
+    const kernels = useTask<CheckReport>();
+    const [checked, setChecked] = useState({ done: 0, total: 0 });
     const look = () =>
         report.run(async () => {
             const told = await engine.call('diagnostics', undefined);
             return { ...told, storage: (await navigator.storage?.estimate?.()) ?? {} };
         });
     useEffect(look, [state.phase]);
-    const all = { ...report.result, standing, selfTest: test.result, page: pageFacts() };
+    const all = { ...report.result, standing, selfTest: test.result, kernels: kernels.result, page: pageFacts() };
     return (
         <PageFrame
             onMenu={onMenu}
@@ -45,7 +47,34 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
                 >
                     {test.running ? 'Testing…' : 'Run the self-test'}
                 </button>
+                {kernels.running ? (
+                    <button type="button" class="button" onClick={kernels.stop}>
+                        Stop checking
+                    </button>
+                ) : (
+                    <button
+                        type="button"
+                        class="button"
+                        disabled={!report.result?.probe?.gpu}
+                        onClick={() => {
+                            setChecked({ done: 0, total: 0 });
+                            kernels.run(async (signal) => await Lapidary.check({}, { signal, onProgress: setChecked }));
+                        }}
+                    >
+                        Check every kernel
+                    </button>
+                )}
             </p>
+            {kernels.running && (
+                <p>
+                    <progress max={checked.total || 1} value={checked.done} aria-label="Checking every kernel" />{' '}
+                    <span class="faint">
+                        {checked.total === 0 ? 'Fetching the workshop…' : `${checked.done} of ${checked.total} cases`}
+                    </span>
+                </p>
+            )}
+            {kernels.problem && <p class="problem">{kernels.problem}</p>}
+            {kernels.result && <KernelResult report={kernels.result} />}
             {report.problem && <p class="problem">{report.problem}</p>}
             {test.problem && <p class="problem">{test.problem}</p>}
             {test.result && <SelfTestResult tests={test.result} />}
@@ -133,6 +162,28 @@ function SelfTestResult({ tests }: { tests: SelfTest[] }) {
                         <span class="faint">
                             {detail} · {ms} ms
                         </span>
+                    </li>
+                ))}
+            </ul>
+        </section>
+    );
+}
+
+function KernelResult({ report }: { report: CheckReport }) {
+    const { cases, failed, adapter, ms } = report;
+    const wrong = cases.filter((one) => !one.ok);
+    return (
+        <section aria-live="polite">
+            <h2>Kernels</h2>
+            <p class={failed > 0 ? 'problem' : ''}>
+                {failed === 0 ? `All ${cases.length} cases are right` : `${failed} of ${cases.length} cases are wrong`} on{' '}
+                {adapter}, in {(ms / 1000).toFixed(1)} s.
+            </p>
+            <ul class="self-test">
+                {wrong.map(({ kernel, format, variant, shape, error, limit, problem }) => (
+                    <li class="problem">
+                        <strong>{kernel}</strong> {[format, variant, shape].filter(Boolean).join(', ')}{' '}
+                        <span class="faint">{problem ?? `off by ${error}, at most ${limit}`}</span>
                     </li>
                 ))}
             </ul>

@@ -1,0 +1,85 @@
+// A real device that is taken away in the middle of an answer.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { engineFile } from '../engine-file.js';
+import { Lapidary, type LoadedEngine } from '../lapidary.js';
+import type { EngineInfo } from '../options.js';
+import { gpuForTests, watched } from '../testing/gpu-driver.js';
+
+const found = await gpuForTests();
+const fixture = fileURLToPath(new URL('../../../../tests/data/fixtures/tiny-31b-q4km.gguf', import.meta.url));
+const reason = typeof found === 'string' ? found : existsSync(engineFile(false)) ? undefined : 'the engine is not built';
+const skip = reason ?? false;
+
+async function answer(engine: LoadedEngine, onChunk: (number: number) => void = () => undefined): Promise<string> {
+    const stream = await engine.chat.completions.create({
+        messages: [{ role: 'user', content: 'Hi' }],
+        temperature: 0,
+        max_tokens: 10,
+        stream: true,
+    });
+    let text = '';
+    let chunks = 0;
+    for await (const { choices } of stream) {
+        text += choices[0]?.delta.content ?? '';
+        onChunk(++chunks);
+    }
+    return text;
+}
+
+test('a GPU that is lost in mid-answer: another one goes on, and the CPU only where there is none', { skip }, async () => {
+    const real = watched(found as GPU);
+    let there = true;
+    let devices = 0;
+    const gpu = {
+        wgslLanguageFeatures: real.gpu.wgslLanguageFeatures,
+        requestAdapter: async (options?: GPURequestAdapterOptions) => {
+            if (!there) return null;
+            const adapter = await real.gpu.requestAdapter(options);
+            if (!adapter) return null;
+            const requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (descriptor) => {
+                devices++;
+                return await requestDevice(descriptor);
+            };
+            return adapter;
+        },
+    } as GPU;
+    const log: string[] = [];
+    const told: EngineInfo[] = [];
+    const engine = await Lapidary.load(fixture, {
+        backend: 'gpu',
+        gpu,
+        contextLength: 128,
+        maxConversations: 1,
+        log: (level, text) => void log.push(`${level}: ${text}`),
+        onInfo: (info) => void told.push(info),
+    });
+    try {
+        const undisturbed = await answer(engine);
+        assert.ok(undisturbed.length > 0);
+        assert.equal(devices, 1);
+
+        const lose = (number: number) => void (number === 3 && real.device().destroy());
+        assert.equal(await answer(engine, lose), undisturbed, 'on another device');
+        assert.equal(devices, 2);
+        assert.equal(engine.info.backend, 'gpu');
+        assert.match(engine.info.why, /new device after the GPU was lost/);
+        assert.equal(told.length, 1, 'whoever asked to be told was');
+
+        const loseForGood = (number: number) => {
+            if (number !== 3) return;
+            there = false;
+            real.device().destroy();
+        };
+        assert.equal(await answer(engine, loseForGood), undisturbed, 'on the CPU');
+        assert.equal(engine.info.backend, 'cpu');
+        assert.match(engine.info.why, /the GPU was lost.*no other could be had \(WebGPU found no GPU\), so the CPU computes/);
+        assert.ok(log.some((line) => line.startsWith('warning: no other GPU yet')));
+        assert.equal(await answer(engine), undisturbed, 'and stays there');
+    } finally {
+        await engine.dispose();
+    }
+});
