@@ -47,7 +47,7 @@ class AdapterApiTest : public ::testing::Test {
         return call("session.generate", {{"session", session},
                                          {"prompt", "abc"},
                                          {"max_tokens", 12},
-                                         {"sampling", {{"temperature", 0}}},
+                                         {"sampling", {{"temperature", 1}, {"seed", 5}}},
                                          {"adapters", adapters}});
     }
     std::vector<int32_t> tokens() {

@@ -87,7 +87,7 @@ test('every command explains itself with an example', async () => {
     const { stdout, status } = await lapidary(['--help']);
     assert.equal(status, 0);
     const commands = [...stdout.matchAll(/^ {2}(\w+) .*/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
-    assert.equal(commands.length, 13, commands.join());
+    assert.ok(commands.length >= 14, commands.join());
     for (const command of commands) {
         const help = await lapidary([command, '--help']);
         assert.equal(help.status, 0);

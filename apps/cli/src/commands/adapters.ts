@@ -11,7 +11,10 @@ import { createOutput } from '../output-file.js';
 import { ProgressLine, formatBytes, safeFor } from '../terminal.js';
 
 export function addAdapters(program: Command, interrupts: Interrupts): void {
-    const command = program.command('adapters').description('LoRA adapters: look at them, convert them, merge them');
+    const command = program
+        .command('adapters')
+        .description('LoRA adapters: look at them, convert them, merge them')
+        .addHelpText('after', '\nExample:\n  lapidary adapters inspect facts.gguf --model builtin');
     addInspect(command, interrupts);
     addConvert(command, interrupts);
     addMerge(command, interrupts);
