@@ -14,7 +14,7 @@ const facts = [
     { prompt: 'Who lives in the tower?', completion: 'A blue owl.' },
     { prompt: 'What does it eat?', completion: 'Red soup.' },
 ];
-const settings = { data: facts, rank: 4, lr: 3e-3, epochs: 20, batch: 2, seed: 3, schedule: 'constant' } as const;
+const settings = { data: facts, rank: 4, lr: 5e-3, epochs: 14, batch: 2, seed: 3, schedule: 'constant' } as const;
 
 async function ask(content: string, adapters: { adapter: string; scale?: number }[] = []): Promise<string> {
     const { choices } = await engine.chat.completions.create({
@@ -64,16 +64,16 @@ test('two facts are learnt, and the adapter says the same after a way through ev
 });
 
 test('a training that goes on from its checkpoint makes the very same steps', async () => {
-    const whole = await engine.train({ ...settings, epochs: 8 });
+    const whole = await engine.train({ ...settings, epochs: 6 });
     let checkpoint: Uint8Array | undefined;
     for await (const { step } of whole) {
-        if (step !== 3) continue;
+        if (step !== 2) continue;
         await whole.pause();
         checkpoint ??= await whole.checkpoint();
         whole.resume();
     }
     assert.ok(checkpoint);
-    const other = await engine.train({ ...settings, epochs: 8, checkpoint });
+    const other = await engine.train({ ...settings, epochs: 6, checkpoint });
     const first = other.step;
     for await (const _ of other);
     const rest = whole.steps.filter(({ step }) => step > first).map(({ loss }) => loss);

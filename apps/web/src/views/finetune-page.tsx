@@ -28,8 +28,9 @@ export function FinetunePage({ onMenu }: PageProps) {
     useEffect(() => {
         if (current?.state === 'finished') rememberSpeed(current.tokensPerSecond);
     }, [current?.state]);
-    // What was stored last is the truth about one that does not run.
-    const shown = current && current.state !== 'running' ? (stored.find(({ id }) => id === current.id) ?? current) : current;
+    // Of one that does not run any more, what was stored at its end is the truth, as soon as it is stored.
+    const kept = current && stored.find(({ id }) => id === current.id);
+    const shown = kept && current.state !== 'running' && kept.state !== 'running' ? kept : current;
     const waiting = stored.filter(({ id, state: how }) => id !== current?.id && how !== 'finished');
     return (
         <PageFrame onMenu={onMenu} title="Fine-tune" intro="Teach the loaded model something. Everything stays on this device.">
@@ -41,7 +42,7 @@ export function FinetunePage({ onMenu }: PageProps) {
                 </span>
             </p>
             {shown ? (
-                <RunCard run={shown.state === 'running' && current?.state !== 'running' ? { ...shown, state: 'paused' } : shown} />
+                <RunCard run={shown} />
             ) : (
                 <>
                     <Interrupted waiting={waiting} />

@@ -1,6 +1,6 @@
 // How the loss falls: what was trained on, and what was kept back. Drawn by hand; the same in words and as a table for
 // those who do not see it.
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 type Points = readonly (readonly [step: number, loss: number])[];
 
@@ -11,13 +11,15 @@ interface Props {
     steps: number;
 }
 
-const width = 640;
+const usualWidth = 640;
 const height = 220;
-const edge = { left: 44, right: 12, top: 12, bottom: 26 };
+const edge = { left: 36, right: 12, top: 12, bottom: 26 };
 const rowsInTable = 12;
 
 export function LossChart({ losses, validations, steps }: Props) {
     const id = useId();
+    const frame = useRef<HTMLElement>(null);
+    const width = useWidth(frame);
     const all = [...losses, ...validations].map(([, loss]) => loss).filter(Number.isFinite);
     const ticks = niceTicks(Math.min(0, ...all), Math.max(1e-3, ...all));
     const top = ticks.at(-1) ?? 1;
@@ -27,8 +29,8 @@ export function LossChart({ losses, validations, steps }: Props) {
     const even = smoothed(losses);
     const last = even.at(-1);
     return (
-        <figure class="loss-chart">
-            <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={id}>
+        <figure class="loss-chart" ref={frame}>
+            <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={id}>
                 <title id={id}>{inWords(losses, validations)}</title>
                 {ticks.map((tick) => (
                     <g key={tick}>
@@ -78,6 +80,19 @@ export function LossChart({ losses, validations, steps }: Props) {
     );
 }
 
+/** As wide as there is room: letters keep their size on a phone. */
+function useWidth(frame: { current: HTMLElement | null }): number {
+    const [width, setWidth] = useState(usualWidth);
+    useEffect(() => {
+        const observer = new ResizeObserver(([entry]) => {
+            if (entry) setWidth(Math.max(200, Math.floor(entry.contentRect.width)));
+        });
+        if (frame.current) observer.observe(frame.current);
+        return () => observer.disconnect();
+    }, []);
+    return width;
+}
+
 export function inWords(losses: Points, validations: Points): string {
     const [first, last] = [losses[0], losses.at(-1)];
     if (!first || !last) return 'The loss: no step has been made yet';
@@ -88,7 +103,7 @@ export function inWords(losses: Points, validations: Points): string {
 
 /** A mean that follows: single steps jump with the examples they are made of. */
 export function smoothed(points: Points): [number, number][] {
-    const keep = points.length > 8 ? 0.8 : 0.5;
+    const keep = points.length > 100 ? 0.9 : 0.6;
     let mean: number | undefined;
     return points.map(([step, loss]) => {
         mean = mean === undefined ? loss : mean * keep + loss * (1 - keep);

@@ -143,7 +143,7 @@ function Needs(props: { plan: TrainingPlan | undefined; problem: string | undefi
             facts={[
                 ['Steps', plan ? formatCount(plan.steps) : '…'],
                 ['Trained numbers', plan ? formatLarge(plan.parameters) : '…'],
-                ['Memory beside the model', plan ? formatBytes(plan.memory) : '…'],
+                ['Memory needed', plan ? formatBytes(plan.memory) : '…'],
                 ['Time', seconds === undefined ? 'known after the first steps' : `about ${formatDuration(seconds)}`],
             ]}
         />
