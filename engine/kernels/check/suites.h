@@ -29,4 +29,25 @@ std::vector<Case> sample_count_cases();
 std::vector<Case> sample_pick_cases();
 std::vector<Case> to_planes_cases();
 
+// Of training.
+std::vector<Case> adamw_cases();
+std::vector<Case> clip_cases();
+std::vector<Case> cross_entropy_cases();
+std::vector<Case> cross_entropy_back_cases();
+std::vector<Case> expert_lists_cases();
+std::vector<Case> gate_cases();
+std::vector<Case> gate_back_cases();
+std::vector<Case> gemm_cases();
+std::vector<Case> matmul_back_cases();
+std::vector<Case> norm_cases();
+std::vector<Case> norm_back_cases();
+std::vector<Case> route_back_cases();
+std::vector<Case> softmax_cases();
+std::vector<Case> softmax_back_cases();
+std::vector<Case> split_heads_cases();
+std::vector<Case> split_heads_back_cases();
+std::vector<Case> squares_cases();
+std::vector<Case> sum_parts_cases();
+std::vector<Case> take_rows_cases();
+
 }  // namespace lapidary::kernels::check
