@@ -4,35 +4,14 @@
 #include <cmath>
 
 #include "infer/gpu_division.h"
+#include "infer/gpu_rope.h"
 #include "model/memory.h"
-#include "reference/ops.h"
 
 namespace lapidary::infer {
 namespace {
 
 uint32_t ceil_div(uint64_t a, uint64_t b) {
     return uint32_t((a + b - 1) / b);
-}
-
-// Turns a position, in three parts: the first two have 12 significant bits (heads.wgsl says why).
-void append_rate(double radians, std::vector<float>& out) {
-    const auto coarse = [](double value) {
-        if (value == 0) return 0.0;
-        int exponent = 0;
-        const double mantissa = std::frexp(value, &exponent);
-        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
-    };
-    const double turns = radians / (2 * 3.14159265358979323846);
-    const double first = coarse(turns);
-    const double second = coarse(turns - first);
-    out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
-}
-
-std::vector<float> rates_of(const std::vector<double>& frequencies) {
-    std::vector<float> out;
-    // Frequencies that stand for "never turns" are below what a float can hold: zero.
-    for (const double f : frequencies) append_rate(f < 1e-20 ? 0.0 : f, out);
-    return out;
 }
 
 std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
@@ -129,20 +108,9 @@ Status GpuForward::allocate() {
     a_.candidates = TRY(resources_.buffer(kCandidates * 8, "candidates"));
     a_.spare = TRY(resources_.buffer(1024, "spare"));
 
-    std::vector<float> divisors = model_->vector(model_->table().rope_freqs);
-    for (const model::LayerConfig& layer : config.layers) {
-        if (layer.sliding && rates_sliding_.buffer == 0) {
-            rates_sliding_ = TRY(resources_.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_sliding, {})), "rope sliding"));
-        }
-        if (!layer.sliding && rates_full_.buffer == 0) {
-            if (divisors.empty()) {
-                divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
-            }
-            rates_full_ = TRY(resources_.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)), "rope full"));
-        }
-    }
+    const RopeRates rates = TRY(rope_rates(resources_, *model_));
+    rates_full_ = rates.full;
+    rates_sliding_ = rates.sliding;
     return {};
 }
 
