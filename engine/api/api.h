@@ -15,7 +15,9 @@
 #include "api/pending_ops.h"
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
+#include "lora/adapter.h"
 #include "quant/mix.h"
+#include "train/data.h"
 
 namespace lapidary::api {
 
@@ -37,6 +39,17 @@ struct OpenSession {
     std::unique_ptr<infer::Session> session;
     infer::GpuRunner* gpu = nullptr;  // the session's runner, when it is on the GPU
     bool busy = false;
+};
+
+struct OpenAdapter {
+    std::shared_ptr<OpenModel> model;
+    std::shared_ptr<const lora::Adapter> adapter;
+};
+
+// A data set, and what its tokens mean.
+struct OpenData {
+    std::shared_ptr<const train::DataSet> set;
+    std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
 };
 
 struct Generation;  // generate_method.cpp
@@ -73,8 +86,25 @@ class Api {
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
 
+    // data_methods.cpp
+    Task<Result<Reply>> data_read(Call& call);
+    Task<Result<Reply>> data_preview(Call& call);
+    Task<Result<Reply>> data_close(Call& call);
+    Result<std::shared_ptr<const OpenData>> data_of(const Call& call, const char* name = "data") const;
+
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
+
+    // adapter_methods.cpp
+    Task<Result<Reply>> adapter_close(Call& call);
+    Task<Result<Reply>> adapter_describe(Call& call);
+    Result<OpenAdapter> adapter_of(const Call& call) const;
+    // A number for an adapter that was loaded or trained; adapter.close takes it back.
+    uint32_t keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapter);
+    // The argument `adapters` of a call: [{adapter, scale}]. Those of another model are refused.
+    Result<std::vector<lora::Active>> adapters_of(const Call& call, const OpenModel* model) const;
+    // The session goes on with the adapters the call asks for: none when it asks for none.
+    Task<Status> use_adapters(const Call& call, OpenSession& open);
 
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
@@ -116,6 +146,8 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
+    std::unordered_map<uint32_t, OpenAdapter> adapters_;
+    std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
 };
 
 }  // namespace lapidary::api

@@ -1,6 +1,7 @@
 #include "api/describe.h"
 
 #include <map>
+#include <set>
 
 #include "model/memory.h"
 
@@ -145,6 +146,29 @@ Json describe(const infer::GpuChoice& choice) {
         {"selftest", {{"cases", choice.cases}, {"ms", choice.selftest_ms}, {"wrong", choice.wrong}}}};
     if (choice.planes_ms > 0) out["matvec_ms"] = {{"planes", choice.planes_ms}, {"floats", choice.floats_ms}};
     return out;
+}
+
+Json describe(const lora::Adapter& adapter) {
+    uint64_t parameters = 0;
+    std::set<uint32_t> ranks, layers;
+    std::set<lora::Target> targets;
+    Json updates = Json::array();
+    for (const lora::Update& update : adapter.updates) {
+        parameters += update.a.size() + update.b.size();
+        ranks.insert(update.rank);
+        targets.insert(update.target);
+        if (lora::in_layer(update.target)) layers.insert(update.layer);
+        updates.push_back({{"layer", update.layer},
+                           {"target", std::string(lora::name_of(update.target))},
+                           {"rank", update.rank},
+                           {"scale", update.scale}});
+    }
+    Json names = Json::array();
+    for (const lora::Target target : targets) names.push_back(std::string(lora::name_of(target)));
+    return {{"name", adapter.name},   {"base_model", adapter.base_model},
+            {"alpha", adapter.alpha}, {"parameters", parameters},
+            {"ranks", ranks},         {"layers", layers},
+            {"targets", names},       {"updates", updates}};
 }
 
 }  // namespace lapidary::api

@@ -4,6 +4,7 @@
 #include "api/args.h"
 #include "api/open_model.h"
 #include "base/kv_format.h"
+#include "lora/adapter.h"
 
 namespace lapidary::api {
 
@@ -13,5 +14,8 @@ Json describe(OpenModel& model, KvFormat kv);
 
 // {variant: {reduction, activations}, selftest: {cases, ms, wrong}, matvec_ms: {planes, floats}}
 Json describe(const infer::GpuChoice& choice);
+
+// {name, base_model, alpha, parameters, ranks, layers, targets, updates: [{layer, target, rank, scale}]}
+Json describe(const lora::Adapter& adapter);
 
 }  // namespace lapidary::api

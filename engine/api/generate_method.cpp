@@ -163,6 +163,7 @@ Result<Generation> Api::read_generation(Call& call, OpenSession& open) {
 Task<Result<Reply>> Api::session_generate(Call& call) {
     const auto open = CO_TRY(take_session(call));
     Generation generation = CO_TRY(read_generation(call, *open));
+    CO_TRY(co_await use_adapters(call, *open));
     if (call.args.has("messages")) co_return co_await generate_chat(call, *open, generation);
     co_return co_await generate_text(call, *open, generation);
 }

@@ -79,6 +79,7 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     const auto at_once = uint32_t(CO_TRY(call.args.integer_or("at_once", 1, kMost, kMost)));
     const auto count = uint32_t(tokens.size());
     const auto progress = progress_of(call);
+    CO_TRY(co_await use_adapters(call, *open));
     CO_TRY(co_await open->session->logits(
         std::move(tokens),
         [&](uint32_t position, std::vector<float> row) -> Task<Status> {
@@ -97,6 +98,7 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
 Task<Result<Reply>> Api::session_embed(Call& call) {
     const auto open = CO_TRY(take_session(call));
     const std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
+    CO_TRY(co_await use_adapters(call, *open));
     const std::vector<float> mean = CO_TRY(co_await open->session->embed(tokens, breathe_for(call)));
     Reply reply{.json = {{"tokens", tokens.size()}, {"width", mean.size()}},
                 .blob = Bytes(mean.size() * sizeof(float))};
@@ -114,6 +116,7 @@ Task<Result<Reply>> Api::session_perplexity(Call& call) {
     for (const int32_t token : tokens) {
         if (!tokenizer->is_valid(token)) co_return fail(Code::invalid_argument, "token {} does not exist", token);
     }
+    CO_TRY(co_await use_adapters(call, *open));
     const auto result = CO_TRY(co_await infer::perplexity(*open->session, std::move(tokens), tokenizer->bos(), window,
                                                           progress_of(call), breathe_for(call)));
     co_return Reply{

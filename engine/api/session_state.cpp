@@ -12,9 +12,25 @@ namespace {
 // JavaScript's numbers are doubles: sizes are exact up to 2⁵³.
 constexpr int64_t kMaxFileBytes = int64_t{1} << 53;
 
+// What a session remembers was computed with its adapters: with others, or with none, it is of no use.
+void add_adapters(Checksum& sum, std::span<const lora::Active> active) {
+    for (const lora::Active& one : active) {
+        sum.add(uint64_t{std::bit_cast<uint32_t>(one.scale)});
+        for (const lora::Update& update : one.adapter->updates) {
+            for (const uint32_t number :
+                 {update.layer, uint32_t(update.target), update.rank, std::bit_cast<uint32_t>(update.scale)}) {
+                sum.add(uint64_t{number});
+            }
+            for (const std::span<const float> values : {std::span(update.a), std::span(update.b)}) {
+                sum.add({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()});
+            }
+        }
+    }
+}
+
 // Tells models apart by their sizes, their table of tensors and a few of their weights: another training of the same
 // model differs in nothing else.
-Task<Result<uint64_t>> fingerprint(OpenModel& model, Cancel cancel) {
+Task<Result<uint64_t>> fingerprint(OpenModel& model, std::span<const lora::Active> adapters, Cancel cancel) {
     constexpr size_t kSamples = 8;
     constexpr uint64_t kSampleBytes = 4096;
     const auto config = CO_TRY(model.config());
@@ -38,6 +54,7 @@ Task<Result<uint64_t>> fingerprint(OpenModel& model, Cancel cancel) {
         const uint64_t size = std::min(bytes, kSampleBytes);
         sum.add(CO_TRY(co_await model.file.read(tensors[i], (bytes - size) / 2, size, cancel)));
     }
+    add_adapters(sum, adapters);
     co_return sum.value();
 }
 
@@ -47,19 +64,20 @@ Task<Result<uint64_t>> fingerprint(OpenModel& model, Cancel cancel) {
 Task<Result<Reply>> Api::session_save(Call& call) {
     const auto open = CO_TRY(take_session(call));
     HostSink sink(ops_, CO_TRY(call.args.id("sink")));
-    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, call.cancel));
+    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, open->session->adapters(), call.cancel));
     const uint64_t bytes =
         CO_TRY(co_await infer::save_session(*open->session, sink, {print, progress_of(call), call.cancel}));
     co_return Reply{.json = {{"tokens", open->session->runner().position()}, {"bytes", bytes}}};
 }
 
-// {session, source: {id, size}} → {tokens}, with progress
+// {session, source: {id, size}, adapters} → {tokens}, with progress
 Task<Result<Reply>> Api::session_restore(Call& call) {
     const auto open = CO_TRY(take_session(call));
     const Args wanted(call.args.member("source"));
     const uint32_t id = CO_TRY(wanted.id("id"));
     HostSource source(ops_, id, uint64_t(CO_TRY(wanted.integer_or("size", 0, kMaxFileBytes, 0))));
-    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, call.cancel));
+    CO_TRY(co_await use_adapters(call, *open));
+    const uint64_t print = CO_TRY(co_await fingerprint(*open->model, open->session->adapters(), call.cancel));
     CO_TRY(co_await infer::restore_session(*open->session, source, {print, progress_of(call), call.cancel}));
     co_return Reply{.json = {{"tokens", open->session->tokens().size()}}};
 }

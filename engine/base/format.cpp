@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdio>
 
-namespace lapidary {
-namespace {
+#include "base/utf8.h"
 
-// Bytes of the UTF-8 character the text begins with; 0 when it begins with none.
+namespace lapidary {
+
 size_t valid_character(std::string_view text) {
     const auto byte = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : uint8_t{0}; };
     const uint8_t first = byte(0);
@@ -20,8 +20,6 @@ size_t valid_character(std::string_view text) {
     const bool beyond = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
     return overlong || beyond ? 0 : length;
 }
-
-}  // namespace
 
 void FormatArg::append_to(std::string& out) const {
     switch (kind_) {

@@ -20,6 +20,8 @@ class PieceWriter {
     void trusted(std::string_view text) { append(text, true); }
     void untrusted(std::string_view text) { append(text, false); }
 
+    // Bytes written so far.
+    [[nodiscard]] size_t size() const { return size_; }
     // What was written so far. Neighbours always differ in trust.
     std::vector<Piece>& pieces() { return pieces_; }
 
@@ -28,8 +30,10 @@ class PieceWriter {
         if (text.empty()) return;
         if (pieces_.empty() || pieces_.back().trusted != trusted) pieces_.push_back({{}, trusted});
         pieces_.back().text += text;
+        size_ += text.size();
     }
     std::vector<Piece> pieces_;
+    size_t size_ = 0;
 };
 
 }  // namespace lapidary::chat

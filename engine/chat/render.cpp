@@ -49,7 +49,7 @@ class Renderer {
             if (messages_[i].role != Role::tool) message(i);
         }
         if (options_.generation != GenerationPrompt::none) generation_prompt();
-        return Prompt{std::move(out_.pieces()), end_};
+        return Prompt{std::move(out_.pieces()), end_, std::move(answers_)};
     }
 
   private:
@@ -73,6 +73,7 @@ class Renderer {
                 if (first.content_is_list) out_.trusted(" ");
             }
             messages_ = messages_.subspan(1);
+            taken_ = 1;
         }
         for (const Tool& tool : tools_) write_tool(out_, tool);
         close_turn();
@@ -83,10 +84,14 @@ class Renderer {
         const Message& message = messages_[index];
         const bool model = message.role == Role::assistant;
         if (!model || !previous_was_model_) open_turn(model ? "model" : role_text(message));
+        const bool opened = model && !previous_was_model_;
         previous_was_model_ = model;
 
         // Thoughts are for the work at hand; those before the last question are forgotten.
-        if (!message.reasoning.empty() && ptrdiff_t(index) > last_user_) {
+        const bool thought = !message.reasoning.empty() && ptrdiff_t(index) > last_user_;
+        if (options_.as_generated && opened && !thought && ptrdiff_t(index) > last_user_) empty_thought();
+        size_t begin = out_.size();
+        if (thought) {
             open_thought();
             out_.untrusted(message.reasoning);
             out_.trusted("\n");
@@ -95,23 +100,37 @@ class Renderer {
         for (const ToolCall& call : message.tool_calls) write_call(call);
         size_t next = index + 1;
         while (next < messages_.size() && messages_[next].role == Role::tool) ++next;
+        const size_t called = out_.size();
         const bool answered = write_results(message, messages_.subspan(index + 1, next - index - 1));
+        if (answered) {
+            // The model asks for results by beginning the first of them.
+            const bool asked = !message.tool_calls.empty();
+            add_answer(message, {begin, called + (asked ? kResponseOpen.size() : 0), index});
+            begin = out_.size();
+        }
         const bool has_body = write_body(message);
         closed_after_results_ = answered && has_body;
 
         if (!message.tool_calls.empty() && !answered) {
             out_.trusted(kResponseOpen);
             end_ = PromptEnd::awaiting_results;
+            add_answer(message, {begin, out_.size(), index});
             return;
         }
         // The turn stays open for the next message of the model, or for what it will say to the results.
         const bool last = next == messages_.size();
         const bool open = last ? answered && !has_body : model && messages_[next].role == Role::assistant;
+        add_answer(message, {begin, out_.size() + (open ? 0 : kTurnClose.size()), index});
         if (open) {
             end_ = PromptEnd::answer;
         } else {
             close_turn();
         }
+    }
+
+    void add_answer(const Message& message, Answer answer) {
+        answer.message += taken_;
+        if (message.role == Role::assistant && answer.begin < answer.end) answers_.push_back(answer);
     }
 
     void write_call(const ToolCall& call) {
@@ -199,10 +218,7 @@ class Renderer {
         }
         if (closed_after_results_ && options_.generation == GenerationPrompt::as_template) return;
         open_turn("model");
-        if (!options_.thinking && options_.size == ModelSize::large) {
-            open_thought();
-            out_.trusted(kChannelClose);
-        }
+        empty_thought();
         end_ = PromptEnd::answer;
     }
 
@@ -218,6 +234,13 @@ class Renderer {
         end_ = PromptEnd::closed;
     }
 
+    // How a large model is told not to think.
+    void empty_thought() {
+        if (options_.thinking || options_.size != ModelSize::large) return;
+        open_thought();
+        out_.trusted(kChannelClose);
+    }
+
     void open_thought() {
         out_.trusted(kChannelOpen);
         out_.trusted(kThoughtName);
@@ -226,7 +249,9 @@ class Renderer {
     std::span<const Tool> tools_;
     std::span<const Message> messages_;  // without the first once the system turn has taken it
     RenderOptions options_;
+    size_t taken_ = 0;  // messages the system turn has taken
     PieceWriter out_;
+    std::vector<Answer> answers_;
     PromptEnd end_ = PromptEnd::closed;
     ptrdiff_t last_user_ = -1;
     bool previous_was_model_ = false;

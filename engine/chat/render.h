@@ -25,6 +25,9 @@ struct RenderOptions {
     ModelSize size = ModelSize::small;
     bool thinking = false;
     GenerationPrompt generation = GenerationPrompt::as_template;
+    // The conversation is complete, and the answers to its last question shall look as they do when they have just been
+    // generated: behind the empty thought a large model is given when it shall not think.
+    bool as_generated = false;
 };
 
 // What the last token of the prompt leaves open, so that the output can be read (parser.h).
@@ -35,9 +38,17 @@ enum class PromptEnd : uint8_t {
     closed,            // the turn is closed and no generation prompt was asked for
 };
 
+// What a message of the model wrote itself, with the token that ends its turn or asks for results: bytes of the text.
+struct Answer {
+    size_t begin = 0;
+    size_t end = 0;
+    size_t message = 0;  // which of the conversation's
+};
+
 struct Prompt {
     std::vector<Piece> pieces;
     PromptEnd end = PromptEnd::answer;
+    std::vector<Answer> answers;  // ascending, none empty
 
     [[nodiscard]] std::string text() const;
 };

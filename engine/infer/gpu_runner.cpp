@@ -153,6 +153,12 @@ Task<Status> GpuRunner::load_state(std::span<const int32_t> tokens, GetState get
     co_return Status{};
 }
 
+Task<Status> GpuRunner::set_adapters(std::span<const lora::Active> active) {
+    truncate(0);
+    if (active.empty()) co_return Status{};
+    co_return fail(Code::unsupported, "adapters work on the CPU backend only");
+}
+
 bool GpuRunner::can_stream(const sample::Params& params) const {
     return GpuForward::sampling_fits(params);
 }

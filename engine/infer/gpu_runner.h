@@ -9,6 +9,7 @@
 
 #include "base/started.h"
 #include "infer/gpu_forward.h"
+#include "lora/adapter.h"
 #include "model/runner.h"
 
 namespace lapidary::infer {
@@ -30,6 +31,8 @@ class GpuRunner final : public Runner {
     [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
     Task<Status> save_state(PutState put) override;
     Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
+
+    Task<Status> set_adapters(std::span<const lora::Active> active) override;
 
     [[nodiscard]] bool can_stream(const sample::Params& params) const override;
     Task<Status> begin_stream(const sample::Params& params, uint32_t most) override;

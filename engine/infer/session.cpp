@@ -13,6 +13,17 @@ void Session::reset() {
     tokens_.clear();
 }
 
+Task<Status> Session::use(std::vector<lora::Active> adapters) {
+    // One that adds nothing does not take part.
+    std::erase_if(adapters, [](const lora::Active& one) { return one.scale == 0; });
+    if (adapters == adapters_) co_return Status{};
+    reset();
+    adapters_.clear();
+    CO_TRY(co_await runner_->set_adapters(adapters));
+    adapters_ = std::move(adapters);
+    co_return Status{};
+}
+
 Task<Status> Session::restore(std::vector<int32_t> tokens, GetState get) {
     reset();
     CO_TRY(co_await runner_->load_state(tokens, std::move(get)));

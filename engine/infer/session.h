@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lora/adapter.h"
 #include "model/runner.h"
 #include "sample/logprobs.h"
 #include "sample/sampler.h"
@@ -77,6 +78,11 @@ class Session {
 
     void reset();
 
+    // The adapters of everything that follows. Unless they are those of before, with the same scales, nothing is held
+    // afterwards. On an error none takes part.
+    Task<Status> use(std::vector<lora::Active> adapters);
+    [[nodiscard]] std::span<const lora::Active> adapters() const { return adapters_; }
+
     // Holds `tokens` from now on, with what the runner remembers of them. On an error it holds nothing.
     Task<Status> restore(std::vector<int32_t> tokens, GetState get);
 
@@ -99,6 +105,7 @@ class Session {
     std::unique_ptr<Runner> runner_;
     Clock clock_;
     std::vector<int32_t> tokens_;  // what the runner holds
+    std::vector<lora::Active> adapters_;
 };
 
 }  // namespace lapidary::infer

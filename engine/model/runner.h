@@ -21,6 +21,9 @@ using Breathe = std::function<Task<Status>()>;
 namespace sample {
 struct Params;
 }
+namespace lora {
+struct Active;
+}
 
 enum class LogitsWanted : uint8_t {
     none,
@@ -63,6 +66,10 @@ class Runner {
     virtual Task<Status> save_state(PutState put) = 0;
     // Remembers these tokens and nothing else. On an error it remembers nothing.
     virtual Task<Status> load_state(std::span<const int32_t> tokens, GetState get) = 0;
+
+    // The adapters that take part from now on, each with its scale; their updates add up. Those that took part before do
+    // not any more, and everything is forgotten. On an error none takes part.
+    virtual Task<Status> set_adapters(std::span<const lora::Active> active) = 0;
 
     // Whether the runner can choose tokens by itself with these parameters.
     [[nodiscard]] virtual bool can_stream(const sample::Params& /*params*/) const { return false; }

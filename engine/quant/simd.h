@@ -1,5 +1,6 @@
 // Sixteen bytes at a time, in the compiler's portable vector types: the same source becomes SSE on the test
-// machine and simd128 in the browser, with the same bits coming out. Only for the sources of this room.
+// machine and simd128 in the browser, with the same bits coming out. Only for the sources of this room, and for
+// train/products.cpp.
 #pragma once
 
 #include <cstdint>

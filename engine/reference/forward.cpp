@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "model/memory.h"
 #include "reference/ops.h"
 
 namespace lapidary::reference {
+
+using lora::Target;
+
 namespace {
 
 // Tokens that go through the layers together. Each weight row is decoded once a block, so larger is faster; the
@@ -16,16 +18,6 @@ namespace {
 constexpr size_t kBlock = 32;
 // Bytes of the state that are handed out at a time.
 constexpr size_t kStatePiece = size_t{1} << 20;
-
-// The `count` largest of p, as indices in ascending order.
-std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
-    std::vector<uint32_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return p[a] > p[b]; });
-    order.resize(count);
-    std::ranges::sort(order);
-    return order;
-}
 
 }  // namespace
 
@@ -36,34 +28,12 @@ Forward::Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<co
       weights_(std::move(weights)),
       context_(context),
       cache_(*config_) {
-    for (const model::LayerWeights& layer : table_->layers) {
-        const auto decoded = [&](const model::Weight& weight) { return weights_->vector(weight); };
-        LayerVectors v{.attn_norm = decoded(layer.attn_norm),
-                       .q_norm = decoded(layer.attn_q_norm),
-                       .k_norm = decoded(layer.attn_k_norm),
-                       .post_attention_norm = decoded(layer.post_attention_norm),
-                       .ffn_norm = decoded(layer.ffn_norm),
-                       .post_ffw_norm = decoded(layer.post_ffw_norm),
-                       .post_norm = decoded(layer.post_norm),
-                       .router_scale = decoded(layer.router_scale),
-                       .expert_down_scale = decoded(layer.expert_down_scale),
-                       .pre_ffw_norm_2 = decoded(layer.pre_ffw_norm_2),
-                       .post_ffw_norm_1 = decoded(layer.post_ffw_norm_1),
-                       .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
-        if (layer.layer_output_scale.present()) v.output_scale = decoded(layer.layer_output_scale)[0];
-        vectors_.push_back(std::move(v));
-    }
-    output_norm_ = weights_->vector(table_->output_norm);
-    per_layer_proj_norm_ = weights_->vector(table_->per_layer_proj_norm);
-    for (const model::LayerConfig& layer : config_->layers) {
-        if (layer.sliding) {
-            rope_sliding_ = rope_frequencies(layer.head_dim, config_->rope_base_sliding, {});
-        } else {
-            std::vector<float> divisors = weights_->vector(table_->rope_freqs);
-            if (divisors.empty()) divisors = default_rope_divisors(layer.head_dim, config_->rotary_fraction_full);
-            rope_full_ = rope_frequencies(layer.head_dim, config_->rope_base_full, divisors);
-        }
-    }
+    SmallWeights small = decode_small(*config_, *table_, *weights_);
+    vectors_ = std::move(small.layers);
+    output_norm_ = std::move(small.output_norm);
+    per_layer_proj_norm_ = std::move(small.per_layer_proj_norm);
+    rope_full_ = std::move(small.rope_full);
+    rope_sliding_ = std::move(small.rope_sliding);
 }
 
 void Forward::truncate(uint32_t length) {
@@ -204,6 +174,9 @@ std::vector<float> Forward::embeddings(std::span<const int32_t> tokens) const {
     for (size_t t = 0; t < tokens.size(); ++t) {
         const auto row = std::span(h).subspan(t * d, d);
         table.decode_row(uint64_t(tokens[t]), row);
+        for (const Term& term : terms(0, lora::Target::token_embd)) {
+            lora::add_embedding_update(*term.update, term.scale, tokens[t], row);
+        }
         for (float& v : row) v *= scale;
     }
     return h;
@@ -243,7 +216,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
     std::vector<float> x(h.size());
     rms_norm(h, v.attn_norm, config_->width, eps, x);
 
-    std::vector<float> q = apply(w.attn_q, x);  // [t, heads, head_dim]
+    std::vector<float> q = apply(layer, Target::q, x);  // [t, heads, head_dim]
     rms_norm(q, v.q_norm, shape.head_dim, eps, q);
     for (size_t t = 0; t < tokens; ++t) {
         rope(std::span(q).subspan(t * shape.q_width(), shape.q_width()), shape.head_dim, position_ + uint32_t(t),
@@ -251,9 +224,9 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
     }
 
     if (config_->owns_kv(layer)) {
-        std::vector<float> k = apply(w.attn_k, x);  // [t, kv_heads, head_dim]
+        std::vector<float> k = apply(layer, Target::k, x);  // [t, kv_heads, head_dim]
         // Where there is no Wv, the values are the raw keys: before their norm, before rope.
-        std::vector<float> value = w.attn_v.present() ? apply(w.attn_v, x) : k;
+        std::vector<float> value = w.attn_v.present() ? apply(layer, Target::v, x) : k;
         rms_norm(k, v.k_norm, shape.head_dim, eps, k);
         rms_norm(value, {}, shape.head_dim, eps, value);
         for (size_t t = 0; t < tokens; ++t) {
@@ -272,7 +245,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
                   cache_.values(shape.kv_layer), begin, end,
                   std::span(attended).subspan(t * shape.q_width(), shape.q_width()));
     }
-    add_rms_norm(apply(w.attn_output, attended), v.post_attention_norm, eps, h);
+    add_rms_norm(apply(layer, Target::o, attended), v.post_attention_norm, eps, h);
 }
 
 // h += rms(ffn(h)); with experts, the dense network and the experts each have a norm of their own before the sum.
@@ -291,10 +264,9 @@ void Forward::ffn_block(uint32_t layer, std::span<float> h) const {
 
 // down · (gelu(gate · u) ⊙ (up · u))
 std::vector<float> Forward::dense_ffn(uint32_t layer, std::span<const float> u) const {
-    const model::LayerWeights& w = table_->layers[layer];
-    std::vector<float> gate = apply(w.ffn_gate, u);
-    gelu_gate(gate, apply(w.ffn_up, u));
-    return apply(w.ffn_down, gate);
+    std::vector<float> gate = apply(layer, Target::gate, u);
+    gelu_gate(gate, apply(layer, Target::up, u));
+    return apply(layer, Target::down, gate);
 }
 
 // Σ over the chosen experts of weight · scale · down(gelu(gate · z) ⊙ (up · z)), z = rms(h). [t, d]
@@ -355,13 +327,12 @@ std::vector<float> Forward::experts(uint32_t layer, std::span<const float> h) co
 void Forward::per_layer_block(uint32_t layer, std::span<const float> inputs, std::span<float> h) const {
     const size_t p = config_->per_layer_width;
     if (p == 0) return;
-    const model::LayerWeights& w = table_->layers[layer];
-    std::vector<float> gate = apply(w.inp_gate, h);  // [t, P]
+    std::vector<float> gate = apply(layer, Target::inp_gate, h);  // [t, P]
     const size_t stride = config_->layers.size() * p;
     for (size_t t = 0; t < gate.size() / p; ++t) {
         gelu_gate(std::span(gate).subspan(t * p, p), inputs.subspan(t * stride + layer * p, p));
     }
-    add_rms_norm(apply(w.proj, gate), vectors_[layer].post_norm, config_->norm_epsilon, h);
+    add_rms_norm(apply(layer, Target::proj, gate), vectors_[layer].post_norm, config_->norm_epsilon, h);
 }
 
 // rms(h)
@@ -375,7 +346,7 @@ std::vector<float> Forward::normed(std::span<const float> h) const {
 std::vector<float> Forward::head(std::span<const float> h) const {
     const std::vector<float> n = normed(h);
     trace(uint32_t(config_->layers.size()), n);
-    std::vector<float> logits = apply(table_->head(), n);
+    std::vector<float> logits = apply(0, Target::output, n);
     softcap(logits, config_->logit_softcap);
     return logits;
 }
@@ -385,6 +356,34 @@ std::vector<float> Forward::apply(const model::Weight& weight, std::span<const f
     std::vector<float> y(x.size() / size_t(w.cols) * size_t(w.rows));
     matmul(w, x, y);
     return y;
+}
+
+std::vector<float> Forward::apply(uint32_t layer, Target target, std::span<const float> x) const {
+    std::vector<float> y = apply(*lora::weight_of(*table_, layer, target), x);
+    for (const Term& term : terms(layer, target)) lora::add_update(*term.update, term.scale, x, y);
+    return y;
+}
+
+std::span<const Forward::Term> Forward::terms(uint32_t layer, Target target) const {
+    if (terms_.empty()) return {};
+    return terms_[layer * lora::kTargets + size_t(target)];
+}
+
+Task<Status> Forward::set_adapters(std::span<const lora::Active> active) {
+    truncate(0);
+    terms_.clear();
+    adapters_.clear();
+    CO_TRY(lora::check_fits(active, *table_));
+    if (active.empty()) co_return Status{};
+    adapters_.assign(active.begin(), active.end());
+    terms_.resize(table_->layers.size() * lora::kTargets);
+    for (const lora::Active& one : adapters_) {
+        for (const lora::Update& update : one.adapter->updates) {
+            const uint32_t layer = lora::in_layer(update.target) ? update.layer : 0;
+            terms_[layer * lora::kTargets + size_t(update.target)].push_back({&update, one.scale});
+        }
+    }
+    co_return Status{};
 }
 
 void Forward::trace(uint32_t layer, std::span<const float> h) const {

@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "lora/adapter.h"
 #include "model/config.h"
 #include "model/runner.h"
 #include "model/weights.h"
 #include "reference/kv_cache.h"
+#include "reference/small_weights.h"
 #include "reference/weights.h"
 
 namespace lapidary::reference {
@@ -35,16 +37,11 @@ class Forward final : public Runner {
     Task<Status> save_state(PutState put) override;
     Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
 
+    Task<Status> set_adapters(std::span<const lora::Active> active) override;
+
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
 
   private:
-    // Decoded once: small, and needed at every token.
-    struct LayerVectors {
-        std::vector<float> attn_norm, q_norm, k_norm, post_attention_norm, ffn_norm, post_ffw_norm, post_norm;
-        std::vector<float> router_scale, expert_down_scale, pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;
-        float output_scale = 1;
-    };
-
     Status check(std::span<const int32_t> tokens) const;
     // What a block of tokens becomes: [t, width] before the final norm.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Breathe breathe);
@@ -61,6 +58,14 @@ class Forward final : public Runner {
     std::vector<float> normed(std::span<const float> h) const;
     std::vector<float> head(std::span<const float> h) const;
     std::vector<float> apply(const model::Weight& weight, std::span<const float> x) const;
+    // With what the adapters add.
+    std::vector<float> apply(uint32_t layer, lora::Target target, std::span<const float> x) const;
+    // Updates of one matrix, by all adapters that take part.
+    struct Term {
+        const lora::Update* update;
+        float scale;
+    };
+    [[nodiscard]] std::span<const Term> terms(uint32_t layer, lora::Target target) const;
     void trace(uint32_t layer, std::span<const float> h) const;
 
     std::shared_ptr<const model::Config> config_;
@@ -70,6 +75,8 @@ class Forward final : public Runner {
     uint32_t position_ = 0;
     KvCache cache_;
     HiddenTrace trace_;
+    std::vector<lora::Active> adapters_;
+    std::vector<std::vector<Term>> terms_;  // [layer, target]; empty without adapters
     std::vector<LayerVectors> vectors_;
     std::vector<float> output_norm_;
     std::vector<float> per_layer_proj_norm_;

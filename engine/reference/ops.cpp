@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "quant/dot.h"
 
@@ -71,6 +72,15 @@ void softmax(std::span<float> x) {
         sum += v;
     }
     for (float& v : x) v /= sum;
+}
+
+std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
+    std::vector<uint32_t> order(p.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return p[a] > p[b]; });
+    order.resize(count);
+    std::ranges::sort(order);
+    return order;
 }
 
 void attention(const AttentionShape& shape, std::span<const float> q, std::span<const float> keys,

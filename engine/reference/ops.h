@@ -36,6 +36,9 @@ std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction);
 // In place: exp(x - max) / sum.
 void softmax(std::span<float> x);
 
+// The `count` largest of p, as indices in ascending order; of equals the first.
+std::vector<uint32_t> largest(std::span<const float> p, uint32_t count);
+
 // One query position against cached keys and values.
 // q, out: [heads, head_dim]; keys, values: [positions, kv_heads, head_dim], of which [begin, end) are visible.
 struct AttentionShape {

@@ -59,6 +59,22 @@ export type { ListedModel, ResolvedModel } from './ollama/store.js';
 export { verifyLayer } from './ollama/verify.js';
 export type { Log, LogLevel } from './wasi.js';
 export { Lapidary, LoadedEngine } from './lapidary.js';
+export { Adapters, type AdapterOptions, type AdapterSource } from './adapters.js';
+export type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
+export type {
+    AdapterFiles,
+    AdapterFormat,
+    AdapterInfo,
+    DataError,
+    DataOptions,
+    DataReport,
+    ExportedFile,
+    PreviewExample,
+    TrainingEvent,
+    TrainingPlan,
+    TrainingStep,
+} from './workshop/calls.js';
+export type { Target, TrainSettings } from './workshop/settings.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
 export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';

@@ -1,5 +1,6 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
+import { Adapters } from './adapters.js';
 import type { CacheUsage } from './cache/cache.js';
 import type { CachedFile } from './cache/entries.js';
 import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
@@ -9,18 +10,21 @@ import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
 import { probe, type Probe, type ProbeOptions } from './probe/probe.js';
 import type { TokenizeOptions } from './model.js';
+import type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
 
 /** A loaded model. Calls may be made at any time: they wait for each other and are answered in order. */
 export class LoadedEngine {
     readonly chat: { readonly completions: ChatCompletions };
     readonly completions: Completions;
     readonly embeddings: Embeddings;
+    readonly adapters: Adapters;
 
     /** @internal Use `Lapidary.load`. */
     constructor(private readonly core: Core) {
         this.chat = { completions: new ChatCompletions(core) };
         this.completions = new Completions(core);
         this.embeddings = new Embeddings(core);
+        this.adapters = new Adapters(core);
     }
 
     /** What was loaded and where it runs. After the GPU was lost it may tell something new. */
@@ -49,6 +53,16 @@ export class LoadedEngine {
     /** For each text the mean of the model's last hidden states, of length 1: near texts have a large dot product. */
     async embed(texts: readonly string[], options: RequestOptions = {}): Promise<Float32Array[]> {
         return (await this.core.embed(checkTexts(texts, 'texts'), options)).vectors;
+    }
+
+    /** Reads examples to learn from, and tells which lines are wrong. */
+    async readData(source: DataSource, options: DataReadOptions = {}): Promise<DataSet> {
+        return await (await import('./training.js')).readData(this.core, source, options);
+    }
+
+    /** Makes an adapter of the loaded model learn from examples. Begins when it is iterated. */
+    async train(options: TrainOptions): Promise<TrainingSession> {
+        return await (await import('./training.js')).startTraining(this.core, this.adapters, options);
     }
 
     /** Gives everything back. Calls under way and later ones fail with the code `cancelled`. May be called twice. */

@@ -71,6 +71,11 @@ export class Model {
         }
     }
 
+    /** By which the engine knows it. */
+    get number(): number {
+        return this.handle;
+    }
+
     /** What the file says about itself, with the memory for keys and values kept as `kv`. Needs no loaded weights. */
     async describe(signal?: AbortSignal, kv?: KvFormat): Promise<JsonObject> {
         const args = { model: this.handle, ...(kv === undefined ? {} : { kv }) };

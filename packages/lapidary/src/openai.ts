@@ -90,6 +90,8 @@ export interface SamplingParams {
     /** What to add to the logits of tokens, by id: from -100 to 100. */
     logit_bias?: Record<string, number> | null;
     stop?: string | readonly string[] | null;
+    /** Ours: adapters of `engine.adapters` to answer with, and how much of each (1 unless told). */
+    adapters?: readonly { adapter: string | { id: string }; scale?: number }[] | null;
 }
 
 /** Members that are not here, such as `user` or `metadata`, do nothing. */

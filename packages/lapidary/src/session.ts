@@ -45,8 +45,17 @@ export interface GenerateRequest {
     overflow?: 'error' | 'stop' | 'slide';
     /** Tokens of an answer that was broken off: they are read with the prompt and not told again. */
     continue_tokens?: readonly number[];
+    /** Adapters to answer with, and how much of each. */
+    adapters?: readonly AdapterUse[];
     /** With messages: also tell the tokens, in events of their own, for `continue_tokens`. */
     report_tokens?: boolean;
+}
+
+export interface AdapterUse {
+    /** In a request the adapter's id; for the engine its number. */
+    adapter: string | number;
+    /** 1 unless told. */
+    scale?: number;
 }
 
 export interface Logprob {

@@ -77,9 +77,11 @@ function commonLength(a: string, b: string): number {
 }
 
 /** In the order in which the model reads it. */
-function wordsOf({ prompt, messages, tools, thinking }: GenerateRequest): string {
-    if (prompt !== undefined) return `prompt ${prompt}`;
-    const before = `chat ${thinking ? 'thinking' : ''} ${tools ? JSON.stringify(tools) : ''}`;
+function wordsOf({ prompt, messages, tools, thinking, adapters }: GenerateRequest): string {
+    // With other adapters the same words mean something else.
+    const with_ = adapters?.length ? JSON.stringify(adapters) : '';
+    if (prompt !== undefined) return `prompt ${with_}${prompt}`;
+    const before = `chat ${with_} ${thinking ? 'thinking' : ''} ${tools ? JSON.stringify(tools) : ''}`;
     return before + (messages ?? []).map(messageWords).join('');
 }
 

@@ -3,6 +3,7 @@
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
+import type { AskWorkshop } from '../workshop/calls.js';
 
 export interface CallContext {
     signal?: AbortSignal | undefined;
@@ -27,5 +28,7 @@ export interface Core {
     tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array>;
     detokenize(tokens: ArrayLike<number>, options: { special?: boolean }): Promise<string>;
     embed(texts: readonly string[], context: CallContext): Promise<Embedded>;
+    /** Adapters, data sets and trainings. */
+    readonly workshop: AskWorkshop;
     dispose(): Promise<void>;
 }

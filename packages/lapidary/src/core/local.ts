@@ -9,6 +9,8 @@ import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '..
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { Log } from '../wasi.js';
+import type { AskWorkshop } from '../workshop/calls.js';
+import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
@@ -37,6 +39,7 @@ interface Opened {
     engine: Engine;
     model: Model;
     conversations: Conversations;
+    place: BenchPlace;
     /** Made when first needed. */
     embedder?: Session;
 }
@@ -52,6 +55,10 @@ export class LocalCore implements Core {
     private opened: Opened | undefined;
     private opening: Promise<Opened> | undefined;
     private current: EngineInfo | undefined;
+    private readonly things = new Workshop({
+        inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
+        onWaiting: (listener) => this.turns.onWaiting(listener),
+    });
 
     private constructor(
         private readonly source: PreparedSource,
@@ -85,11 +92,13 @@ export class LocalCore implements Core {
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told = new ToldTokens();
         const asked = request.messages ? { ...request, report_tokens: true } : request;
-        return await this.inTurn(context.signal, async ({ conversations }) => {
+        return await this.inTurn(context.signal, async ({ conversations, place }) => {
+            const wanted = request.adapters ?? [];
+            const adapters = wanted.length > 0 ? await this.things.resolve(wanted, place, context.signal) : undefined;
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
             const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
-            return await conversations.generate(resumed, {
+            return await conversations.generate(adapters ? { ...resumed, adapters } : resumed, {
                 ...context,
                 onEvent: (event) => {
                     told.note(event);
@@ -98,6 +107,8 @@ export class LocalCore implements Core {
             });
         });
     }
+
+    readonly workshop: AskWorkshop = async (method, args, context) => await this.things.handle(method, args, context);
 
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
         const { model } = await this.ready();
@@ -219,7 +230,7 @@ export class LocalCore implements Core {
                 weightBytes: loaded.bytes,
                 description,
             });
-            return { engine, model, conversations };
+            return { engine, model, conversations, place: { engine, model: model.number, backend } };
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));

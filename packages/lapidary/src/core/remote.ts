@@ -6,6 +6,7 @@ import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
 import type { Log, LogLevel } from '../wasi.js';
+import type { AskWorkshop } from '../workshop/calls.js';
 import type { CallContext, Core, Embedded, GenerateContext } from './core.js';
 import type { CoreOptions } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
@@ -110,6 +111,9 @@ export class RemoteCore implements Core {
     async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
         return await this.peer.call('embed', texts, { signal, onEvent: onProgress });
     }
+
+    readonly workshop: AskWorkshop = async (method, args, { signal, onEvent } = {}) =>
+        await this.peer.call('workshop', { method, args }, { signal, onEvent });
 
     async dispose(): Promise<void> {
         if (this.disposed) return;

@@ -6,6 +6,7 @@ import { runtimeFor } from '../runtime.js';
 import type { GenerateRequest } from '../session.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
+import type { WorkshopMethod } from '../workshop/calls.js';
 import { LocalCore } from './local.js';
 import { Peer, type Port } from './peer.js';
 import type { GenerateMessage, LoadArgs, PostedSource, ReadArgs } from './remote.js';
@@ -42,6 +43,8 @@ export function serveCore(port: Port): void {
             await loaded().tokenize(text, options),
         detokenize: async ({ tokens, options }: { tokens: Int32Array; options: { special?: boolean } }) =>
             await loaded().detokenize(tokens, options),
+        workshop: async ({ method, args }: { method: WorkshopMethod; args: never }, { signal, emit }) =>
+            await loaded().workshop(method, args, { signal, onEvent: emit }),
         embed: async (texts: string[], { signal, emit }) => await loaded().embed(texts, { signal, onProgress: emit }),
     });
 }

@@ -9,6 +9,7 @@ interface Waiting {
 
 export class Turns {
     private readonly waiting: Waiting[] = [];
+    private readonly watching = new Set<() => void>();
     private busy = false;
     private closed: LapidaryError | undefined;
 
@@ -22,6 +23,12 @@ export class Turns {
             if (next) next.enter();
             else this.busy = false;
         }
+    }
+
+    /** Calls back whenever somebody begins to wait, for work that can be interrupted; the result ends that. */
+    onWaiting(listener: () => void): () => void {
+        this.watching.add(listener);
+        return () => void this.watching.delete(listener);
     }
 
     /** Everybody who waits is sent away, and nobody enters any more. */
@@ -52,6 +59,7 @@ export class Turns {
                 },
             };
             this.waiting.push(entry);
+            for (const watching of [...this.watching]) watching();
             signal?.addEventListener('abort', giveUp);
         });
     }

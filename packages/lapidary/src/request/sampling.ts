@@ -1,8 +1,8 @@
 // The members that chats and plain text have in common: how tokens are chosen, when to stop, what to tell of them.
 import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
-import type { GenerateRequest, Sampling } from '../session.js';
-import { defined, invalid, type Fields } from './fields.js';
+import type { AdapterUse, GenerateRequest, Sampling } from '../session.js';
+import { Fields, defined, invalid } from './fields.js';
 
 const mostStops = 64;
 export const mostTopLogprobs = 20;
@@ -82,15 +82,27 @@ export function streamOptionsOf(fields: Fields): { includeUsage: boolean } {
     return { includeUsage: fields.fields('stream_options')?.boolean('include_usage') ?? false };
 }
 
+export function adaptersOf(fields: Fields): AdapterUse[] {
+    return (fields.list('adapters') ?? []).map((item, i) => {
+        const use = new Fields(item, `adapters[${i}]`);
+        const adapter = use.value('adapter');
+        const id = isObject(adapter) ? adapter['id'] : adapter;
+        if (typeof id !== 'string') throw invalid(use.at('adapter'), 'an adapter of engine.adapters', adapter);
+        return { adapter: id, ...defined({ scale: use.number('scale', -100, 100) }) };
+    });
+}
+
 /** What is common to both kinds of request. */
-export function commonOf(fields: Fields): Pick<GenerateRequest, 'max_tokens' | 'sampling' | 'stop' | 'response_format'> {
+export function commonOf(fields: Fields): Pick<GenerateRequest, 'max_tokens' | 'sampling' | 'stop' | 'response_format' | 'adapters'> {
     fields.string('model');
     refuseSeveral(fields);
     const format = responseFormatOf(fields);
+    const adapters = adaptersOf(fields);
     return {
         max_tokens: maxTokensOf(fields),
         sampling: samplingOf(fields),
         stop: stopsOf(fields),
         ...(format ? { response_format: format } : {}),
+        ...(adapters.length > 0 ? { adapters } : {}),
     };
 }

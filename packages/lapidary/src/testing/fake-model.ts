@@ -3,6 +3,7 @@
 import { LocalCore, type CoreOptions, type LocalContext } from '../core/local.js';
 import { MemorySource } from '../sources/source.js';
 import { FakeEngine, type FakeCall } from './fake-engine.js';
+import { FakeTrainer } from './fake-trainer.js';
 
 export interface FakeGenerate {
     /** Which engine answers: 0 is the first, and the count grows each time one is built anew. */
@@ -20,6 +21,7 @@ export class FakeModel {
     readonly engines: FakeEngine[] = [];
     readonly closed: string[] = [];
     readonly generated: FakeGenerate[] = [];
+    readonly trainer = new FakeTrainer();
     onGenerate: (call: FakeGenerate) => void = ({ finish }) => finish();
     onLoad: (engine: number) => { code: string; message: string } | undefined = () => undefined;
     /** There is no memory for more. */
@@ -41,9 +43,13 @@ export class FakeModel {
         const engine = new FakeEngine();
         const number = this.engines.push(engine) - 1;
         let sessions = 0;
-        engine.onCancel = (call) => this.stops.get(`${number} ${call}`)?.();
+        engine.onCancel = (call) => {
+            this.trainer.cancel(call);
+            this.stops.get(`${number} ${call}`)?.();
+        };
         engine.onCall = (call) => {
             const { method, number: id } = call;
+            if (this.trainer.answer(engine, number, call)) return;
             if (method === 'model.open') engine.finish(id, { model: 1 });
             else if (method === 'model.describe') engine.finish(id, description);
             else if (method === 'model.load') {
