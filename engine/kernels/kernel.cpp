@@ -45,6 +45,7 @@ const Kernel kToPlanes{"to_planes", wgsl::to_planes, {kRead, kWrite}, 2, needs::
 const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
 const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
 const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kSoftcap{"softcap", wgsl::softcap, {kRead, kWrite}, 2, 0};
 const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
 const Kernel kSampleAdjust{
     "sample_adjust", wgsl::sample_adjust, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};

@@ -49,6 +49,7 @@ extern const Kernel kToPlanes;         // x, y
 extern const Kernel kPerLayer;         // step, context, tokens, w, y
 extern const Kernel kRoute;            // step, logits, scales, ids, shares
 extern const Kernel kCombine;          // step, shares, x, y
+extern const Kernel kSoftcap;          // step, y
 extern const Kernel kArgmax;           // step, logits, best, ids, history
 extern const Kernel kSampleAdjust;     // step, sampling, history, biases, logits, bins
 extern const Kernel kSampleCount;      // logits, best, bins

@@ -20,8 +20,6 @@ constexpr uint64_t kMostScores = uint64_t{64} << 20;
 constexpr uint64_t kMostLogits = uint64_t{32} << 20;
 // Programs that are under way together: few enough to stop soon, enough for the GPU not to wait.
 constexpr uint32_t kAhead = 4;
-// As in gpu_products.cpp.
-constexpr uint64_t kParts = 8;
 
 template <class T>
 std::span<const uint8_t> bytes_of(const std::vector<T>& values) {
@@ -55,7 +53,8 @@ GpuPass::GpuPass(std::shared_ptr<infer::GpuModel> model, const Layout& layout, c
       layout_(layout),
       numbers_(numbers),
       options_(options),
-      resources_(model_->device(), model_->choice().variant) {
+      resources_(model_->device(), model_->choice().variant),
+      words_(resources_) {
     // Whole tiles of tokens.
     options_.tokens = (std::max(options_.tokens, 1u) + 63) / 64 * 64;
     query_block_ = query_block(config(), tokens());
@@ -200,7 +199,7 @@ Status GpuPass::allocate_scratch() {
     const uint64_t scores = heads * query_block_ * tokens() * sizeof(float);
     s_.scores = TRY(resources_.buffer(scores, "scores"));
     s_.dscores = TRY(resources_.buffer(scores, "d scores"));
-    s_.parts = TRY(rows(kParts * rank, "parts"));
+    s_.parts = TRY(rows(infer::kSumParts * rank, "parts"));
     s_.gz = TRY(rows(rank, "gz"));
     s_.dh = TRY(rows(d, "dh"));
     s_.d1 = TRY(rows(d, "d1"));

@@ -10,6 +10,7 @@
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
 #include "infer/gpu_rope.h"
+#include "infer/gpu_words.h"
 #include "kernels/gemm_shape.h"
 #include "train/backend.h"
 #include "train/parameters.h"
@@ -131,14 +132,11 @@ class GpuPass {
     Task<Status> norm(GpuRecorder& program, Norm n, Binding step);
     // y: the gradient by x from that in `base`; added to what is there with `add`.
     Task<Status> norm_back(GpuRecorder& program, Norm n, bool add, Binding step);
-    Task<Status> gemm(GpuRecorder& program, const kernels::GemmShape& shape, Binding p, Binding q, Binding c, bool wide,
+    Task<Status> gemm(GpuRecorder& program, kernels::GemmShape shape, Binding p, Binding q, Binding c, bool wide,
                       uint32_t batches = 1, uint32_t drop = 0);
     Task<Status> sum_parts(GpuRecorder& program, uint32_t width, Binding y);
     Task<Status> gate(GpuRecorder& program, uint64_t n, Binding g, Binding y, uint64_t rows, Binding step);
     Task<Status> gate_back(GpuRecorder& program, uint64_t n, Binding dy, Binding g, uint64_t rows, Binding step);
-    // A few words for one dispatch.
-    Result<Binding> words(std::span<const uint8_t> bytes);
-    Result<Binding> words(std::initializer_list<uint32_t> values);
 
     [[nodiscard]] const model::Config& config() const { return model_->config(); }
     [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const { return model_->vector(weight); }
@@ -153,6 +151,7 @@ class GpuPass {
     const std::vector<GpuNumbers>& numbers_;
     GpuPassOptions options_;
     infer::GpuResources resources_;
+    infer::GpuWords words_;
     infer::RopeRates rates_;
     Scratch s_;
     std::vector<Tape> tapes_;
@@ -161,9 +160,7 @@ class GpuPass {
     std::vector<Binding> head_norms_;
     uint32_t query_block_ = 0;
     uint32_t tile_rows_ = 0;  // of the vocabulary
-    Binding pool_;            // of words()
-    uint64_t pool_used_ = 0;
-    uint32_t counted_ = 0;  // rows with a loss, of the sequence that was written
+    uint32_t counted_ = 0;    // rows with a loss, of the sequence that was written
     std::map<Key, gpu::Id> programs_;
     uint32_t running_ = 0;  // programs that were started
 };

@@ -1,7 +1,4 @@
 // What the passes are made of: products, updates, norms, each a dispatch or a few.
-#include <algorithm>
-#include <cstring>
-
 #include "model/memory.h"
 #include "train/gpu_pass.h"
 
@@ -11,42 +8,15 @@ using kernels::GemmShape;
 
 namespace {
 
-// Parts of a sum over columns: products with a rank have few results, and many workgroups should share the work.
-constexpr uint32_t kParts = 8;
 // Of a workgroup in gemm.wgsl and the products.
 constexpr uint32_t kTile = 64;
 constexpr uint32_t kThinTile = 16;
-// Bindings begin at multiples of this.
-constexpr uint64_t kAlignment = 256;
-constexpr uint64_t kPoolBytes = 256 << 10;
 
 uint32_t ceil_div(uint64_t a, uint64_t b) {
     return uint32_t((a + b - 1) / b);
 }
 
-// Columns of a part, whole steps of gemm.wgsl.
-uint32_t part_of(uint64_t columns) {
-    return ceil_div(columns, uint64_t{kParts} * 16) * 16;
-}
-
 }  // namespace
-
-Result<gpu::Binding> GpuPass::words(std::span<const uint8_t> bytes) {
-    if (pool_.buffer == 0 || pool_used_ + bytes.size() > pool_.size) {
-        pool_ = TRY(resources_.buffer(kPoolBytes, "shapes"));
-        pool_used_ = 0;
-    }
-    const Binding out{pool_.buffer, pool_used_, (bytes.size() + 15) / 16 * 16};
-    resources_.device().write(out.buffer, out.offset, bytes);
-    pool_used_ += (out.size + kAlignment - 1) / kAlignment * kAlignment;
-    return out;
-}
-
-Result<gpu::Binding> GpuPass::words(std::initializer_list<uint32_t> values) {
-    std::array<uint32_t, 4> all{};
-    std::ranges::copy(values, all.begin());
-    return words({reinterpret_cast<const uint8_t*>(all.data()), sizeof(all)});
-}
 
 Task<Status> GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y) {
     for (const GpuMatrix::Piece& piece : matrix.pieces) {
@@ -109,9 +79,9 @@ Task<Status> GpuPass::expert_product_back(GpuRecorder& program, const GpuMatrix&
                                    matrix.format);
 }
 
-Task<Status> GpuPass::gemm(GpuRecorder& program, const GemmShape& shape, Binding p, Binding q, Binding c, bool wide,
+Task<Status> GpuPass::gemm(GpuRecorder& program, GemmShape shape, Binding p, Binding q, Binding c, bool wide,
                            uint32_t batches, uint32_t drop) {
-    const Binding about = CO_TRY(words({reinterpret_cast<const uint8_t*>(&shape), sizeof(shape)}));
+    const Binding about = CO_TRY(words_.put(shape));
     std::vector<gpu::Constant> constants = {{"kWide", wide ? 1.0 : 0.0}};
     if (drop > 0) constants.push_back({"kDrop", double(drop)});
     co_return co_await program.add(kernels::kGemm, std::move(constants), {s_.step, about, p, q, s_.drops, c},
@@ -119,7 +89,7 @@ Task<Status> GpuPass::gemm(GpuRecorder& program, const GemmShape& shape, Binding
 }
 
 Task<Status> GpuPass::sum_parts(GpuRecorder& program, uint32_t width, Binding y) {
-    const Binding size = CO_TRY(words({width, kParts, tokens() * width}));
+    const Binding size = CO_TRY(words_.put({width, infer::kSumParts, tokens() * width, 0}));
     co_return co_await program.add(kernels::kSumParts, {}, {s_.step, size, s_.parts, y},
                                    {ceil_div(uint64_t(tokens()) * width, 64), 1, 1});
 }
@@ -136,7 +106,7 @@ Task<Status> GpuPass::update(GpuRecorder& program, uint32_t layer, lora::Target 
     const GpuNumbers& numbers = numbers_[layer];
     const auto rank = uint32_t(slot->shape.rank);
     const auto in = uint32_t(slot->shape.in);
-    const uint32_t part = part_of(in);
+    const uint32_t part = infer::sum_part(in);
     const Binding z = tape(layer).z[size_t(target)];
     const auto number = uint32_t(slot - layout_.slots().data());
     CO_TRY(co_await gemm(program,
@@ -155,7 +125,7 @@ Task<Status> GpuPass::update(GpuRecorder& program, uint32_t layer, lora::Target 
                           .c_batch = tokens() * rank,
                           .update = number,
                           .columns = in},
-                         x, numbers.values, s_.parts, false, kParts, dropout ? 1 : 0));
+                         x, numbers.values, s_.parts, false, infer::kSumParts, dropout ? 1 : 0));
     CO_TRY(co_await sum_parts(program, rank, z));
     co_return co_await gemm(program,
                             {.m = uint32_t(slot->shape.out),
@@ -185,7 +155,7 @@ Task<Status> GpuPass::update_back(GpuRecorder& program, uint32_t layer, lora::Ta
     const auto b = uint32_t(slot->b - numbers.begin);
     const auto stride = uint32_t(dy.stride);
     const auto offset = uint32_t(dy.offset);
-    const uint32_t part = part_of(out);
+    const uint32_t part = infer::sum_part(out);
     const auto number = uint32_t(slot - layout_.slots().data());
     CO_TRY(co_await gemm(program,
                          {.m = tokens(),
@@ -204,7 +174,7 @@ Task<Status> GpuPass::update_back(GpuRecorder& program, uint32_t layer, lora::Ta
                           .c_n = 1,
                           .c_batch = tokens() * rank,
                           .factor = slot->shape.scale},
-                         dy.buffer, numbers.values, s_.parts, false, kParts));
+                         dy.buffer, numbers.values, s_.parts, false, infer::kSumParts));
     CO_TRY(co_await sum_parts(program, rank, s_.gz));
     CO_TRY(co_await gemm(program,
                          {.m = out,

@@ -21,6 +21,7 @@ std::span<const Suite> suites() {
         {kPerLayer, per_layer_cases},
         {kRoute, route_cases},
         {kCombine, combine_cases},
+        {kSoftcap, softcap_cases},
         {kArgmax, argmax_cases},
         {kSampleAdjust, sample_adjust_cases},
         {kSampleCount, sample_count_cases},

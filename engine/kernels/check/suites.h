@@ -27,6 +27,7 @@ std::vector<Case> sample_adjust_cases();
 std::vector<Case> sample_collect_cases();
 std::vector<Case> sample_count_cases();
 std::vector<Case> sample_pick_cases();
+std::vector<Case> softcap_cases();
 std::vector<Case> to_planes_cases();
 
 // Of training.

@@ -101,8 +101,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var most_k = extent(shape.k, shape.token_k);
     let b = group.z;
     if (shape.all_k > 0u) {
-        first_k = b * shape.k;
-        most_k = min(most_k, max(shape.all_k, first_k) - first_k);
+        let first = b * shape.k;
+        first_k = first;
+        most_k = min(most_k, max(shape.all_k, first) - first);
     }
     // Who loads what: neighbouring threads take neighbouring elements.
     let low = t % 16u;
