@@ -18,6 +18,11 @@
 #include "lora/adapter.h"
 #include "quant/mix.h"
 #include "train/data.h"
+#include "train/session.h"
+
+namespace lapidary::train {
+struct DataSet;
+}
 
 namespace lapidary::api {
 
@@ -50,6 +55,16 @@ struct OpenAdapter {
 struct OpenData {
     std::shared_ptr<const train::DataSet> set;
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
+};
+
+struct OpenTraining {
+    std::shared_ptr<OpenModel> model;
+    std::shared_ptr<const OpenData> data;
+    std::string backend;
+    std::unique_ptr<train::Session> session;
+    std::vector<std::string> samples;  // what the model is asked now and then
+    size_t next_sample = 0;
+    bool busy = false;
 };
 
 struct Generation;  // generate_method.cpp
@@ -96,6 +111,9 @@ class Api {
     Task<Result<Reply>> gpu_check(Call& call);
 
     // adapter_methods.cpp
+    Task<Result<Reply>> adapter_load(Call& call);
+    Task<Result<Reply>> adapter_export(Call& call);
+    Task<Result<Reply>> model_merge(Call& call);
     Task<Result<Reply>> adapter_close(Call& call);
     Task<Result<Reply>> adapter_describe(Call& call);
     Result<OpenAdapter> adapter_of(const Call& call) const;
@@ -123,6 +141,23 @@ class Api {
     Result<Generation> read_generation(Call& call, OpenSession& open);
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
 
+    // train_methods.cpp
+    Task<Result<Reply>> train_create(Call& call);
+    Task<Result<Reply>> train_run(Call& call);
+    Task<Result<Reply>> train_save(Call& call);
+    Task<Result<Reply>> train_restore(Call& call);
+    Task<Result<Reply>> train_adapter(Call& call);
+    Task<Result<Reply>> train_gradcheck(Call& call);
+    Task<Result<Reply>> train_close(Call& call);
+    // As take_session.
+    Result<std::shared_ptr<OpenTraining>> take_training(const Call& call) const;
+    Task<Result<std::unique_ptr<train::Backend>>> training_backend(const Call& call, OpenModel& model,
+                                                                   const lora::Adapter& adapter, uint32_t longest);
+    // Answers the next samples with the adapter as it is.
+    Task<Status> train_sample(const Call& call, OpenTraining& training, uint64_t step, Breathe breathe);
+    // Lets a step end that was begun before the call was cancelled, unless it takes too long.
+    Breathe breathe_to_the_end(const Call& call);
+
     Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
     // The argument `type`, such as "q4_k_m", in capitals or not.
     static Result<quant::Mix> mix_of(const Call& call);
@@ -148,6 +183,7 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
     std::unordered_map<uint32_t, OpenAdapter> adapters_;
     std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenTraining>> trainings_;
 };
 
 }  // namespace lapidary::api

@@ -1,5 +1,6 @@
 // data.*: a file of examples becomes a data set to train on.
 #include "api/api.h"
+#include "train/data.h"
 
 namespace lapidary::api {
 namespace {
@@ -43,7 +44,7 @@ Result<std::shared_ptr<const OpenData>> Api::data_of(const Call& call, const cha
     return it->second;
 }
 
-// {model, format, split, longest, preview} + the file → {data, format, examples, tokens, learnt_tokens, longest,
+// {model, format, split, longest, preview} + the file → {data, format, examples, tokens, learnt_tokens, longest, questions,
 // errors: [{line, message}], error_count, preview}
 Task<Result<Reply>> Api::data_read(Call& call) {
     const auto model = CO_TRY(model_of(call));
@@ -72,6 +73,7 @@ Task<Result<Reply>> Api::data_read(Call& call) {
                              {"tokens", set.tokens},
                              {"learnt_tokens", set.learnt_tokens},
                              {"longest", set.longest},
+                             {"questions", set.questions},
                              {"errors", std::move(errors)},
                              {"error_count", set.error_count},
                              {"preview", std::move(preview)}}};

@@ -171,4 +171,14 @@ Json describe(const lora::Adapter& adapter) {
             {"targets", names},       {"updates", updates}};
 }
 
+Json describe(const model::QuantizeReport& report) {
+    Json tensors = Json::array();
+    for (const model::QuantizedTensor& tensor : report.tensors) {
+        tensors.push_back({{"name", tensor.name},
+                           {"from", std::string(tensor_type_name(tensor.from))},
+                           {"to", std::string(tensor_type_name(tensor.to))}});
+    }
+    return {{"bytes", report.bytes}, {"tensors", std::move(tensors)}};
+}
+
 }  // namespace lapidary::api

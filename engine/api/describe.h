@@ -5,6 +5,7 @@
 #include "api/open_model.h"
 #include "base/kv_format.h"
 #include "lora/adapter.h"
+#include "model/quantize.h"
 
 namespace lapidary::api {
 
@@ -17,5 +18,8 @@ Json describe(const infer::GpuChoice& choice);
 
 // {name, base_model, alpha, parameters, ranks, layers, targets, updates: [{layer, target, rank, scale}]}
 Json describe(const lora::Adapter& adapter);
+
+// {bytes, tensors: [{name, from, to}]}
+Json describe(const model::QuantizeReport& report);
 
 }  // namespace lapidary::api

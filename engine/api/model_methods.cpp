@@ -126,13 +126,7 @@ Task<Result<Reply>> Api::model_quantize(Call& call) {
     HostSink sink(ops_, CO_TRY(call.args.id("sink")));
     const auto report =
         CO_TRY(co_await model::quantize(model->file, mix, sink, progress_of(call), call.cancel, breathe_for(call)));
-    Json tensors = Json::array();
-    for (const model::QuantizedTensor& tensor : report.tensors) {
-        tensors.push_back({{"name", tensor.name},
-                           {"from", std::string(tensor_type_name(tensor.from))},
-                           {"to", std::string(tensor_type_name(tensor.to))}});
-    }
-    co_return Reply{.json = {{"bytes", report.bytes}, {"tensors", std::move(tensors)}}};
+    co_return Reply{.json = describe(report)};
 }
 
 }  // namespace lapidary::api

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,20 @@ struct QuantizeReport {
 Task<Result<QuantizeReport>> quantize(const gguf::File& file, quant::Mix mix, ByteSink& sink,
                                       std::function<void(uint64_t done, uint64_t total)> progress, Cancel cancel,
                                       std::function<Task<Status>()> breathe);
+
+// Changes weights on their way from one file to another.
+struct WeightEdit {
+    // Whether a tensor is changed at all; the others are copied as they lie in the file if they keep their type.
+    std::function<bool(std::string_view name)> touches;
+    // Values of the tensor from its element `first` on, some at a time.
+    std::function<void(std::string_view name, uint64_t first, std::span<float> values)> change;
+};
+
+// The model with changed weights, as a file of one type, or ("same") of those it has. What is quantised and not changed
+// stays as it is unless floats are asked for; what is changed is encoded again, in Q8_0 or F16 where its own type is one
+// that cannot be written.
+Task<Result<QuantizeReport>> rewrite(const gguf::File& file, std::optional<quant::Mix> mix, WeightEdit edit,
+                                     ByteSink& sink, std::function<void(uint64_t done, uint64_t total)> progress,
+                                     Cancel cancel, std::function<Task<Status>()> breathe);
 
 }  // namespace lapidary::model

@@ -1,24 +1,22 @@
 // What training on a fixture starts from and must give: tests/data/fixtures/NAME.lora.safetensors.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
-#include "lora/adapter.h"
-#include "train/backend.h"
+#include "testing/files.h"
+#include "train/gradcheck.h"
 
 namespace lapidary::testing {
 
-struct LoraFixture {
-    lora::Adapter adapter;                // the values before the first step
-    std::vector<lora::Update> gradients;  // of `loss`, by those
-    train::Sequence sequence;
-    double loss = 0;            // the mean over the positions that count
-    std::vector<float> losses;  // before each AdamW step
-    train::AdamW adamw;         // that made them
-};
+using LoraFixture = train::Fixture;
 
-std::optional<LoraFixture> read_lora_fixture(const std::string& name);
+inline std::optional<LoraFixture> read_lora_fixture(const std::string& name) {
+    const auto bytes = read_file("tests/data/fixtures/" + name + ".lora.safetensors");
+    if (!bytes) return std::nullopt;
+    auto fixture = train::read_fixture(*bytes);
+    if (!fixture) return std::nullopt;
+    return std::move(*fixture);
+}
 
 }  // namespace lapidary::testing

@@ -70,11 +70,16 @@ TEST_P(Training, LossAndEveryGradientEqualTheExpectedOnes) {
     expect_equal(gradients(*training), fixture_.gradients, 1e-4);  // looking at the loss adds nothing
 }
 
-TEST_P(Training, TheLossFallsStepByStepAsExpected) {
+// AdamW moves every number by the same amount, however small its gradient, so rounding decides the direction of some. With
+// this learning rate two runs whose starting values differ in their last bits differ by more than a per cent after four to
+// nine steps: only the steps before that can be compared (train/gradcheck.h measures how many those are).
+TEST_P(Training, TheFirstStepsHaveTheExpectedLosses) {
     const auto training = backend(fixture_.adapter, {.checkpointing = false});
-    for (size_t step = 0; step < fixture_.losses.size(); ++step) {
+    const bool soon = std::string_view(GetParam()).ends_with("q4km") && !std::string_view(GetParam()).contains("moe");
+    const size_t comparable = soon ? 3 : 6;
+    for (size_t step = 0; step < comparable; ++step) {
         const double loss = accumulated(*training, fixture_.sequence, weight_) / weight_;
-        ASSERT_NEAR(loss / double(fixture_.losses[step]), 1, 1e-2) << "step " << step;
+        ASSERT_NEAR(loss / double(fixture_.losses[step]), 1, soon ? 1e-2 : 2e-3) << "step " << step;
         ASSERT_GT(**training->step(fixture_.adamw).run_now(), 0);
     }
 }
@@ -100,7 +105,7 @@ TEST_P(Training, AgreesWithTheDifferenceOfTwoLosses) {
             for (auto* part : {&update.a, &update.b}) {
                 for (float& v : *part) {
                     const double g = double(v);
-                    v = float(g / norm + 0.02 * (2 * double(sample::uniform(seed, drawn++)) - 1));
+                    v = float(g / norm + 0.001 * (2 * double(sample::uniform(seed, drawn++)) - 1));
                     expected += g * double(v);
                 }
             }

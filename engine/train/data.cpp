@@ -95,9 +95,12 @@ class Builder {
     }
 
     void add_row(uint64_t line, const Json& row) {
-        auto examples = examples_from_row(row, tokenizer_, {.longest = options_.longest, .size = options_.size});
-        if (!examples) return error(line, examples.error().message);
-        for (Example& example : *examples) add(line, std::move(example));
+        auto made = examples_from_row(row, tokenizer_, {.longest = options_.longest, .size = options_.size});
+        if (!made) return error(line, made.error().message);
+        for (Example& example : made->examples) add(line, std::move(example));
+        if (!made->question.empty() && set_.questions.size() < kMaxQuestions) {
+            set_.questions.push_back(std::move(made->question));
+        }
     }
 
     void add_text(const Record& record) {

@@ -22,6 +22,7 @@ inline constexpr uint64_t kMaxDataExamples = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxDataTokens = uint64_t{1} << 25;
 inline constexpr uint32_t kMaxExampleTokens = uint32_t{1} << 17;
 inline constexpr size_t kMaxKeptErrors = 1000;
+inline constexpr size_t kMaxQuestions = 8;
 
 enum class DataFormat : uint8_t {
     automatic,
@@ -55,11 +56,12 @@ struct LineError {
 struct DataSet {
     DataFormat format = DataFormat::text;
     std::vector<Example> examples;
-    std::vector<uint64_t> lines;    // where each of them begins in the file
-    uint64_t tokens = 0;            // of all examples
-    uint64_t learnt_tokens = 0;     // those whose prediction counts
-    uint32_t longest = 0;           // tokens of the longest example
-    std::vector<LineError> errors;  // the first kMaxKeptErrors
+    std::vector<uint64_t> lines;         // where each of them begins in the file
+    uint64_t tokens = 0;                 // of all examples
+    uint64_t learnt_tokens = 0;          // those whose prediction counts
+    uint32_t longest = 0;                // tokens of the longest example
+    std::vector<std::string> questions;  // some of what the model shall answer: to try it with
+    std::vector<LineError> errors;       // the first kMaxKeptErrors
     uint64_t error_count = 0;
 };
 

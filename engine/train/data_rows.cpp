@@ -165,19 +165,31 @@ Result<Example> example_from_chat(const Chat& chat, const Json& tools, float wei
     return example;
 }
 
+constexpr size_t kLongestQuestion = 1000;
+
+std::string question_of(const Chat& chat) {
+    if (chat.messages.size() != 2) return {};
+    const Json& question = chat.messages[0];
+    const std::string_view text = chat::string_of(member(question, "content"));
+    const bool asked = chat::string_of(member(question, "role")) == "user";
+    return asked && text.size() <= kLongestQuestion ? std::string(text) : std::string();
+}
+
 }  // namespace
 
-Result<std::vector<Example>> examples_from_row(const Json& row, const tokenizer::Tokenizer& tokenizer,
-                                               const RowOptions& options) {
+Result<RowExamples> examples_from_row(const Json& row, const tokenizer::Tokenizer& tokenizer,
+                                      const RowOptions& options) {
     if (!row.is_object()) return fail(Code::invalid_argument, "an object with names and values is expected");
     const float weight = TRY(weight_of(row, "'weight'"));
     if (weight == 0) return fail(Code::invalid_argument, "it does not count: its weight is 0");
     if (row.contains("text") && !row.contains("messages") && !row.contains("completion") && !row.contains("output")) {
-        return examples_from_text(TRY(text_member(row, "text", true)), weight, tokenizer, options.longest);
+        const std::string_view text = TRY(text_member(row, "text", true));
+        return RowExamples{.examples = examples_from_text(text, weight, tokenizer, options.longest), .question = {}};
     }
     const Chat chat = TRY(chat_of(row));
-    std::vector<Example> out;
-    out.push_back(TRY(example_from_chat(chat, member(row, "tools"), weight, tokenizer, options)));
+    RowExamples out;
+    out.examples.push_back(TRY(example_from_chat(chat, member(row, "tools"), weight, tokenizer, options)));
+    out.question = question_of(chat);
     return out;
 }
 

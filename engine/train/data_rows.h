@@ -1,6 +1,7 @@
 // One row of a data set (a JSON object) or one text → examples.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct RowOptions {
     chat::ModelSize size = chat::ModelSize::small;
 };
 
+struct RowExamples {
+    std::vector<Example> examples;
+    std::string question;  // of a chat that is one question and its answer; else empty
+};
+
 // Known rows:
 //   {messages: [{role, content, …}], tools?}   a chat; what the assistant says is learnt, but not what a message with
 //                                              weight 0 says
@@ -23,8 +29,8 @@ struct RowOptions {
 //   {instruction, input?, output, system?}     the output is learnt
 //   {text}                                     all of it is learnt; the only one that becomes several examples
 // each with a `weight` if it shall count more or less than others.
-Result<std::vector<Example>> examples_from_row(const chat::Json& row, const tokenizer::Tokenizer& tokenizer,
-                                               const RowOptions& options);
+Result<RowExamples> examples_from_row(const chat::Json& row, const tokenizer::Tokenizer& tokenizer,
+                                      const RowOptions& options);
 
 // Whether a table with these columns has everything one of the known rows needs.
 bool is_known_row(const std::vector<std::string>& columns);

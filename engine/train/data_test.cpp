@@ -77,6 +77,7 @@ TEST(Data, ReadsEveryKindOfRowAsTheSameChat) {
         const DataSet set = good(text);
         ASSERT_EQ(set.examples.size(), 1u) << text << ": " << error_of(text);
         EXPECT_EQ(marked(set.examples[0]), expected) << text;
+        EXPECT_EQ(set.questions, std::vector<std::string>{"Add\n\n1 + 1"}) << text;
     }
 }
 

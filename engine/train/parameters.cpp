@@ -5,28 +5,10 @@
 namespace lapidary::train {
 namespace {
 
-constexpr uint32_t kMostRank = 256;
-
-Status check(const lora::Update& update, const model::WeightTable& table) {
-    const std::string_view name = lora::name_of(update.target);
-    if (update.target == lora::Target::token_embd || update.target == lora::Target::output) {
-        return fail(Code::unsupported, "'{}' cannot be trained: only matrices of the layers can", name);
-    }
-    const model::Weight* weight = lora::weight_of(table, update.layer, update.target);
-    if (weight == nullptr) {
-        return fail(Code::invalid_argument, "the model has no '{}' in layer {}", name, update.layer);
-    }
-    if (update.in != weight->cols || update.out != weight->rows) {
-        return fail(Code::bad_shape, "the update of '{}' in layer {} is for {} × {}, the model's is {} × {}", name,
-                    update.layer, update.out, update.in, weight->rows, weight->cols);
-    }
-    if (update.rank == 0 || update.rank > kMostRank) {
-        return fail(Code::invalid_argument, "the rank of '{}' in layer {} is {}: it must be between 1 and {}", name,
-                    update.layer, update.rank, kMostRank);
-    }
-    if (update.a.size() != size_t(update.rank) * update.in || update.b.size() != size_t(update.rank) * update.out) {
-        return fail(Code::bad_shape, "the update of '{}' in layer {} has not as many numbers as its shape says", name,
-                    update.layer);
+Status check_trainable(const lora::Update& update) {
+    if (!lora::in_layer(update.target)) {
+        return fail(Code::unsupported, "'{}' cannot be trained: only matrices of the layers can",
+                    lora::label_of(update));
     }
     return {};
 }
@@ -36,12 +18,9 @@ Status check(const lora::Update& update, const model::WeightTable& table) {
 Result<Layout> Layout::of(const lora::Adapter& adapter, const model::WeightTable& table) {
     if (adapter.updates.empty()) return fail(Code::invalid_argument, "the adapter has nothing to train");
     Layout out;
+    TRY(lora::check_fits(adapter, table));
     for (const lora::Update& update : adapter.updates) {
-        TRY(check(update, table));
-        if (out.find(update.layer, update.target) != nullptr) {
-            return fail(Code::invalid_argument, "the adapter has '{}' of layer {} twice", lora::name_of(update.target),
-                        update.layer);
-        }
+        TRY(check_trainable(update));
         if (!out.slots_.empty() && update.layer < out.slots_.back().layer) {
             return fail(Code::invalid_argument, "the adapter's updates are not in the order of the layers");
         }

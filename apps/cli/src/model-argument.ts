@@ -96,10 +96,6 @@ export async function withModel<Result>(
     }
     try {
         const model = await Model.open(engine, bytes.sources, signal);
-        if (bytes.ollama && bytes.ollama.model.adapters.length > 0) {
-            const { name } = bytes.ollama.model;
-            logToStderr('warning', `the adapter of '${name}' is not applied, only its base model is used`);
-        }
         try {
             return await work({ ...bytes, engine, model });
         } finally {

@@ -1,7 +1,7 @@
 // Addresses after the '#': the server knows one page, and so does the offline cache.
 import { Observable } from './store/observable.js';
 
-export const pages = ['models', 'bench', 'diagnostics', 'settings'] as const;
+export const pages = ['models', 'finetune', 'bench', 'diagnostics', 'settings'] as const;
 export type Page = (typeof pages)[number];
 
 export type Route = { page: 'chat'; conversation?: string } | { page: Page };

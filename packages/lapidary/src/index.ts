@@ -30,6 +30,7 @@ export { Model } from './model.js';
 export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
+    AdapterUse,
     GenerateEvent,
     GenerateRequest,
     GenerateResult,
@@ -59,6 +60,7 @@ export type { ListedModel, ResolvedModel } from './ollama/store.js';
 export { verifyLayer } from './ollama/verify.js';
 export type { Log, LogLevel } from './wasi.js';
 export { Lapidary, LoadedEngine } from './lapidary.js';
+export { LoadedAdapter } from './adapter.js';
 export { Adapters, type AdapterOptions, type AdapterSource } from './adapters.js';
 export type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
 export type {

@@ -5,7 +5,7 @@ import { LapidaryError } from './error.js';
 import { formatModelName, tryParseModelName } from './ollama/name.js';
 import { findStores } from './ollama/node.js';
 import { openFile } from './sources/file.js';
-import type { OpenedSource } from './sources/open.js';
+import { openOllama, type OpenedSource } from './sources/open.js';
 
 const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
 
@@ -19,7 +19,7 @@ export async function openLocalModel(name: string): Promise<OpenedSource> {
     const wanted = tryParseModelName(name);
     for (const store of wanted ? await findStores() : []) {
         const model = wanted && (await store.resolve(wanted));
-        if (model) return { sources: await store.openLayers(model.models), name: model.name };
+        if (model) return await openOllama(store, model);
     }
     const store = wanted ? ` and no Ollama model ${formatModelName(wanted)}` : '';
     throw new LapidaryError('not_found', `cannot find the model '${name}': there is no such file${store}`);

@@ -3,7 +3,7 @@ import type { Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
-import { Session } from './session.js';
+import { Session, type AdapterUse } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
 export type Backend = 'cpu' | 'gpu';
@@ -131,6 +131,22 @@ export class Model {
         try {
             const args = { model: this.handle, type, sink: number };
             return (await this.engine.call('model.quantize', args, callOptions(options))).json;
+        } finally {
+            this.engine.removeSink(number);
+        }
+    }
+
+    /** Writes the model with adapters worked into its weights, in a type of `quantize` or, with `same`, in its own. */
+    async merge(
+        adapters: readonly AdapterUse[],
+        type: string,
+        sink: ByteSink,
+        options: WorkOptions = {},
+    ): Promise<JsonObject> {
+        const number = this.engine.addSink(sink);
+        try {
+            const args = { model: this.handle, adapters, type, sink: number };
+            return (await this.engine.call('model.merge', args, callOptions(options))).json;
         } finally {
             this.engine.removeSink(number);
         }

@@ -4,6 +4,7 @@ import type { KvFormat } from './kv-format.js';
 import type { Backend } from './model.js';
 import type { ByteSource } from './sources/source.js';
 import type { Log } from './wasi.js';
+import type { AdapterFiles } from './workshop/calls.js';
 
 /** A model in a folder of Ollama's that the person picked (`showDirectoryPicker`). */
 export interface OllamaFolder {
@@ -68,6 +69,11 @@ export interface LoadOptions {
     maxConversations?: number;
     /** Bytes that weights and conversations may take together; a model that needs more is refused before it is loaded. */
     memoryBudget?: number;
+    /**
+     * Adapters that take part in every answer, before those a request asks for: a GGUF adapter, or PEFT's safetensors
+     * with the text of its `adapter_config.json`. An Ollama model's own adapters always take part.
+     */
+    adapters?: readonly (AdapterFiles & { scale?: number })[];
     /** Where the built-in model is; `models/storyteller-q4_k_m.gguf` beside the page unless told. */
     builtinUrl?: string | URL;
     /** Keep what a URL gives in the page's private files, where there are such: the next time it is there. True unless told. */

@@ -124,14 +124,14 @@ export class Session {
         tokens: ArrayLike<number>,
         sink: ByteSink,
         /** `atOnce`: how many tokens go through the model together; 1 is how answers are made. */
-        options: WorkOptions & { atOnce?: number | undefined } = {},
+        options: WorkOptions & { atOnce?: number | undefined; adapters?: readonly AdapterUse[] } = {},
     ): Promise<{ tokens: number; vocabulary: number }> {
-        const { atOnce } = options;
+        const { atOnce, adapters = [] } = options;
         const number = this.engine.addSink(sink);
         try {
             const { json } = await this.engine.call(
                 'session.logits',
-                { session: this.handle, sink: number, ...(atOnce === undefined ? {} : { at_once: atOnce }) },
+                { session: this.handle, sink: number, adapters, ...(atOnce === undefined ? {} : { at_once: atOnce }) },
                 { ...callOptions(options), blob: tokensToBytes(tokens) },
             );
             const what = 'the answer to logits';
@@ -151,10 +151,14 @@ export class Session {
     }
 
     /** The mean of the last hidden states of the tokens. Forgets what the session held. */
-    async embed(tokens: ArrayLike<number>, signal?: AbortSignal): Promise<Float32Array> {
+    async embed(
+        tokens: ArrayLike<number>,
+        signal?: AbortSignal,
+        adapters: readonly AdapterUse[] = [],
+    ): Promise<Float32Array> {
         const { blob } = await this.engine.call(
             'session.embed',
-            { session: this.handle },
+            { session: this.handle, adapters },
             { ...(signal ? { signal } : {}), blob: tokensToBytes(tokens) },
         );
         const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
@@ -163,12 +167,12 @@ export class Session {
 
     async perplexity(
         tokens: ArrayLike<number>,
-        options: WorkOptions & { window?: number } = {},
+        options: WorkOptions & { window?: number; adapters?: readonly AdapterUse[] } = {},
     ): Promise<PerplexityResult> {
-        const { window } = options;
+        const { window, adapters = [] } = options;
         const { json } = await this.engine.call(
             'session.perplexity',
-            { session: this.handle, ...(window === undefined ? {} : { window }) },
+            { session: this.handle, adapters, ...(window === undefined ? {} : { window }) },
             { ...callOptions(options), blob: tokensToBytes(tokens) },
         );
         const what = 'the answer to perplexity';
@@ -196,10 +200,15 @@ export class Session {
      * Remembers what another session of the same model and `kv` has saved, instead of what it did. An error leaves it
      * usable: as it was, or empty where the bytes turned out to be damaged on the way. The source stays open.
      */
-    async restore(source: ByteSource, options: WorkOptions = {}): Promise<{ tokens: number }> {
+    async restore(
+        source: ByteSource,
+        /** `adapters`: those it was saved with. */
+        options: WorkOptions & { adapters?: readonly AdapterUse[] } = {},
+    ): Promise<{ tokens: number }> {
         const id = this.engine.addSource(source);
         try {
-            const args = { session: this.handle, source: { id, size: source.size } };
+            const { adapters = [] } = options;
+            const args = { session: this.handle, source: { id, size: source.size }, adapters };
             const { json } = await this.engine.call('session.restore', args, callOptions(options));
             return { tokens: numberField(json, 'tokens', 'the answer to restore') };
         } finally {

@@ -161,9 +161,12 @@ export class TrainingSession implements AsyncIterable<TrainingStep> {
         await running;
     }
 
-    /** Everything it takes to go on later, with the same data and settings, as if nothing had been. */
-    async checkpoint(): Promise<Uint8Array> {
-        return await this.core.workshop('checkpoint', this.id);
+    /**
+     * Everything it takes to go on later, with the same data and settings, as if nothing had been. `last` is the one the
+     * event `checkpoint` told of, and costs nothing; otherwise one is made after the step that is under way.
+     */
+    async checkpoint(options: { last?: boolean } = {}): Promise<Uint8Array> {
+        return await this.core.workshop('checkpoint', { id: this.id, ...options });
     }
 
     /** As it is now. It is one of `engine.adapters` from then on, whatever becomes of the training. */

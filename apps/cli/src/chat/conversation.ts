@@ -1,6 +1,7 @@
 // What was said so far, and asking for the next answer. Knows nothing about terminals.
 import {
     LapidaryError,
+    type AdapterUse,
     type GenerateEvent,
     type GenerateRequest,
     type GenerateResult,
@@ -15,6 +16,7 @@ export interface ConversationOptions {
     maxTokens: number;
     thinking: boolean;
     system?: string;
+    adapters?: readonly AdapterUse[];
 }
 
 /** The part of a session that a conversation needs. */
@@ -83,6 +85,7 @@ export class Conversation {
                     max_tokens: this.options.maxTokens,
                     sampling: this.options.sampling,
                     stop: this.options.stop,
+                    ...(this.options.adapters ? { adapters: this.options.adapters } : {}),
                 },
                 {
                     signal,

@@ -1,6 +1,7 @@
 // lapidary chat: a conversation on a terminal, or with lines from a pipe.
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
+import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
@@ -16,6 +17,7 @@ interface Flags extends SamplingFlags {
     context?: number;
     backend: string;
     kv: KvFormat;
+    adapter?: AdapterArgument[];
 }
 
 export function addChat(program: Command, interrupts: Interrupts): void {
@@ -30,11 +32,13 @@ export function addChat(program: Command, interrupts: Interrupts): void {
     addSamplingOptions(command)
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(adapterOption())
         .addHelpText('after', '\nExample:\n  lapidary chat gemma4:e2b --system "Answer briefly." --think')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const backend = chooseBackend(flags.backend);
-            await withModel(argument, signal, async ({ model, ollama }) => {
+            await withModel(argument, signal, async ({ engine, model, ollama }) => {
+                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
                 await loadWeights(model, backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
@@ -42,6 +46,7 @@ export function addChat(program: Command, interrupts: Interrupts): void {
                 const conversation = new Conversation(session, {
                     ...samplingFrom(flags, ollama?.model.params),
                     maxTokens: flags.tokens,
+                    adapters,
                     thinking: flags.think === true,
                     ...(system === undefined ? {} : { system }),
                 });

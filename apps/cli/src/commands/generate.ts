@@ -1,6 +1,7 @@
 // lapidary generate: continue a text.
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
+import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
@@ -18,6 +19,7 @@ interface Flags extends SamplingFlags {
     backend: string;
     kv: KvFormat;
     json?: boolean;
+    adapter?: AdapterArgument[];
 }
 
 export function addGenerate(program: Command, interrupts: Interrupts): void {
@@ -31,13 +33,15 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
     addSamplingOptions(command)
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(adapterOption())
         .option('--json', 'everything as one JSON object at the end')
         .addHelpText('after', '\nExample:\n  lapidary generate builtin --prompt "Once upon a time" -n 100 --seed 7')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const backend = chooseBackend(flags.backend);
             const prompt = flags.prompt ?? (await promptFromInput(signal));
-            await withModel(argument, signal, async ({ model, ollama }) => {
+            await withModel(argument, signal, async ({ engine, model, ollama }) => {
+                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
                 await loadWeights(model, backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
@@ -50,7 +54,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
                 };
                 try {
                     const result = await session.generate(
-                        { prompt, max_tokens: flags.tokens, ...samplingFrom(flags, ollama?.model.params) },
+                        { prompt, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, ollama?.model.params) },
                         {
                             signal,
                             onProgress: progress.update,

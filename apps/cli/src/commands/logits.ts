@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { LapidaryError, type KvFormat } from 'lapidary';
 import { FileSink } from 'lapidary/node';
+import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readBinaryFile } from '../input.js';
@@ -17,6 +18,7 @@ interface Flags {
     backend: string;
     kv: KvFormat;
     atOnce?: number;
+    adapter?: AdapterArgument[];
 }
 
 export function addLogits(program: Command, interrupts: Interrupts): void {
@@ -29,20 +31,27 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .requiredOption('--out <file>', 'where to write')
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(adapterOption())
         .option('--at-once <n>', 'tokens that go through the model together; 1: as when writing', parseInteger({ min: 1, max: 16 }))
         .addHelpText('after', '\nExample:\n  lapidary logits builtin --tokens 2,10979,3501 --out logits.f32')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const tokens = await wantedTokens(flags);
             const backend = chooseBackend(flags.backend);
-            await withModel(argument, signal, async ({ model }) => {
+            await withModel(argument, signal, async ({ engine, model, ollama }) => {
+                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
                     await loadWeights(model, backend, signal);
                     const session = await model.createSession({ context: tokens.length, backend, kv: flags.kv, signal });
                     const progress = new ProgressLine('computing', 'tokens');
                     try {
-                        await session.logits(tokens, sink, { atOnce: flags.atOnce, onProgress: progress.update, signal });
+                        await session.logits(tokens, sink, {
+                            adapters,
+                            atOnce: flags.atOnce,
+                            onProgress: progress.update,
+                            signal,
+                        });
                     } finally {
                         progress.clear();
                     }

@@ -1,6 +1,7 @@
 // lapidary perplexity: how surprised the model is by a text.
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
+import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
 import { readTextFile } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -14,6 +15,7 @@ interface Flags {
     backend: string;
     kv: KvFormat;
     json?: boolean;
+    adapter?: AdapterArgument[];
 }
 
 export function addPerplexity(program: Command, interrupts: Interrupts): void {
@@ -25,6 +27,7 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
         .option('--window <n>', 'tokens the model sees at a time', parseInteger({ min: 2, max: 2 ** 31 - 1 }))
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(adapterOption())
         .option('--json', 'as JSON')
         .addHelpText('after', '\nExample:\n  lapidary perplexity builtin --file story.txt --window 512')
         .action(async (argument: string, flags: Flags) => {
@@ -32,7 +35,8 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
             const { window, kv } = flags;
             const backend = chooseBackend(flags.backend);
             const text = await readTextFile(flags.file);
-            await withModel(argument, signal, async ({ model }) => {
+            await withModel(argument, signal, async ({ engine, model, ollama }) => {
+                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
                 // Plain text: a special token spelled out in a book is not a special token.
                 const { tokens } = await model.tokenize(text, { parseSpecial: false });
                 await loadWeights(model, backend, signal);
@@ -40,6 +44,7 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
                 const progress = new ProgressLine('measuring', 'tokens');
                 const result = await session
                     .perplexity(tokens, {
+                        adapters,
                         signal,
                         onProgress: progress.update,
                         ...(window === undefined ? {} : { window }),

@@ -1,6 +1,8 @@
 // lapidary serve: the web app, and models for other programs.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { fileURLToPath } from 'node:url';
+import { adapterOption, readAdapters, type AdapterArgument } from '../adapters.js';
+import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
@@ -19,6 +21,7 @@ interface Flags {
     allowOrigin?: string[];
     allowHost?: string[];
     verbose?: boolean;
+    adapter?: AdapterArgument[];
 }
 
 const webRoot = fileURLToPath(new URL('../../../web/dist', import.meta.url));
@@ -34,6 +37,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--model <model>', `load this at the start and answer with it when none is named: ${modelHelp}`)
         .option('--port <n>', 'where to listen; 0 takes any', parseInteger({ min: 0, max: 65535 }), 8484)
         .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
+        .addOption(adapterOption())
         .addOption(keyOption())
         .addOption(new Option('--backend <name>', 'where to compute').choices(['auto', 'gpu', 'cpu']).default('auto'))
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
@@ -45,8 +49,13 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary serve --model gemma4:e2b')
         .action(async (flags: Flags) => {
             const log = (text: string) => void process.stderr.write(`${safeFor(process.stderr, text)}\n`);
+            const { adapter = [], ...rest } = flags;
+            if (adapter.length > 0 && flags.model === undefined) {
+                throw new UsageError('--adapter belongs to a model: give --model');
+            }
             const server = await startServer({
-                ...flags,
+                ...rest,
+                adapters: adapter.length > 0 ? await readAdapters(adapter) : undefined,
                 apiKey: flags.apiKey || undefined, // an empty variable is no key
                 allowedOrigins: flags.allowOrigin ?? [],
                 allowedHosts: flags.allowHost ?? [],

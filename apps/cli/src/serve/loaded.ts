@@ -7,6 +7,8 @@ import {
     type LoadedEngine,
     type ModelSource,
 } from 'lapidary';
+import { readLayers, type AdapterFile } from '../adapters.js';
+import type { ModelBytes } from '../model-argument.js';
 import type { CatalogueEntry } from './catalogue.js';
 
 export type Load = (source: ModelSource, options: LoadOptions) => Promise<LoadedEngine>;
@@ -16,6 +18,8 @@ export interface LoadedOptions {
     options: LoadOptions;
     /** How many models may be in memory. */
     most: number;
+    /** Those of the command line, for the model of the command line. */
+    adapters?: { model: string; files: readonly AdapterFile[] } | undefined;
     /** One line for the person who runs the server. */
     log(text: string): void;
 }
@@ -144,17 +148,16 @@ export class LoadedModels {
         const { sources, ollama } = await entry.open(signal);
         const params = ollama?.model.params ?? {};
         const context = params['num_ctx'];
+        const adapters = await adaptersFor(entry, ollama, this.options);
         const engine = await this.options.load(sources, {
             ...(typeof context === 'number' ? { contextLength: context } : {}),
             ...this.options.options,
+            ...(adapters.length > 0 ? { adapters } : {}),
             signal,
         });
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
         const { backend, contextLength } = engine.info;
         this.options.log(`loaded ${entry.id} in ${seconds} s (${backend}, context ${contextLength})`);
-        if (ollama && ollama.model.adapters.length > 0) {
-            this.options.log(`the adapter of '${entry.id}' is not applied, only its base model is used`);
-        }
         return { engine, params, system: ollama?.model.system };
     }
 
@@ -177,6 +180,16 @@ export class LoadedModels {
         await ready.engine.dispose();
         if (!this.closed) this.options.log(`unloaded ${slot.entry.id}`);
     }
+}
+
+/** An Ollama model's own, then what was asked for at the start. */
+async function adaptersFor(
+    entry: CatalogueEntry,
+    ollama: ModelBytes['ollama'],
+    { adapters }: LoadedOptions,
+): Promise<AdapterFile[]> {
+    const own = ollama ? await readLayers(ollama) : [];
+    return adapters?.model === entry.id ? [...own, ...adapters.files] : own;
 }
 
 /** The wait ends with the signal, what was waited for goes on. */

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { Lapidary, LapidaryError, messageOf, type LoadOptions } from 'lapidary';
 import { systemCode } from 'lapidary/node';
+import type { AdapterFile } from '../adapters.js';
 import type { Stream } from '../terminal.js';
 import { isLoopback } from './addresses.js';
 import { createApp } from './app.js';
@@ -23,6 +24,8 @@ export interface ServeOptions {
     apiKey?: string | undefined;
     allowedOrigins?: readonly string[];
     allowedHosts?: readonly string[];
+    /** Take part in what the model answers. */
+    adapters?: readonly AdapterFile[] | undefined;
     /** How many requests may wait. */
     queue: number;
     /** How many models may be in memory. */
@@ -70,6 +73,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         load: options.loadModel ?? ((source, load) => Lapidary.load(source, load)),
         options: options.load,
         most: options.models,
+        adapters: options.adapters ? { model: catalogue.defaultId, files: options.adapters } : undefined,
         log: options.log,
     });
     const stopped = new AbortController();

@@ -1,6 +1,6 @@
 // Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
 import type { AnswerStats, ToolCall } from '../store/conversation.js';
-import type { Wishes } from '../store/settings.js';
+import type { AdapterChoice, Wishes } from '../store/settings.js';
 
 export interface ChatMessage {
     role: 'system' | 'user' | 'assistant' | 'tool';
@@ -14,6 +14,8 @@ export interface ChatRequest extends Wishes {
     thinking: boolean;
     /** OpenAI's `tools`. */
     tools?: unknown[];
+    /** For the engine in this page. */
+    adapters?: readonly AdapterChoice[];
 }
 
 export type ChatDelta =
@@ -51,6 +53,7 @@ export interface RequestSettings extends Wishes {
     system: string;
     thinking: boolean;
     tools: string;
+    adapters?: readonly AdapterChoice[];
 }
 
 /** The path of a conversation and the settings as a request. An answer that never began is not shown to the model. */
@@ -74,6 +77,7 @@ export function buildRequest(
     Object.assign(request, withoutUndefined({ temperature, topP, topK, minP, repeatPenalty, seed, maxTokens }));
     const parsed = parseTools(tools);
     if (parsed.tools.length > 0) request.tools = parsed.tools;
+    if (settings.adapters?.length) request.adapters = settings.adapters;
     return request;
 }
 

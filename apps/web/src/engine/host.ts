@@ -15,7 +15,7 @@ import { sentence } from '../chat/answer.js';
 import { Observable } from '../store/observable.js';
 import { bench } from './bench.js';
 import { openBuiltin } from './builtin.js';
-import { choiceName, type BenchWish, type Calls, type EngineState, type LoadWish, type Method } from './protocol.js';
+import { choiceName, type BenchWish, type Calls, type DataWish, type EngineState, type LoadWish, type Method } from './protocol.js';
 import { RateMeter } from './rate.js';
 import { selfTest } from './self-test.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
@@ -40,6 +40,19 @@ export class EngineHost {
             load: () => this.load(args as LoadWish),
             cancel: async () => this.loading?.abort(),
             answer: () => this.answer(args as ChatRequest, emit as (delta: ChatDelta) => void, signal),
+            readData: async () => await (await workshop()).readData(await this.ready(signal), args as DataWish, signal),
+            plan: async () => await (await workshop()).plan(await this.ready(signal), args as Calls['plan']['args'], signal),
+            train: async () =>
+                await (await workshop()).trainRun(await this.ready(signal), args as string, emit as never, signal),
+            importAdapter: async () => {
+                const { name, ...files } = args as Calls['importAdapter']['args'];
+                const { importAdapter } = await import('./stored-adapters.js');
+                return await importAdapter(await this.ready(signal), files, name, this.state.value.name);
+            },
+            exportAdapter: async () => {
+                const { id, format } = args as Calls['exportAdapter']['args'];
+                return await (await import('./stored-adapters.js')).exportAdapter(await this.ready(signal), id, format);
+            },
             bench: async () => await bench(await this.ready(signal), args as BenchWish, emit as never, signal),
             selfTest: async () => await selfTest(await this.ready(signal), signal),
             diagnostics: async () => ({ probe: await this.probe(), state: this.state.value, log: [...this.log] }),
@@ -167,7 +180,9 @@ export class EngineHost {
         const { messages, leftOut } = await this.trim(engine, request);
         // So small a model loses the thread at the usual temperature.
         const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
-        const stream = await engine.chat.completions.create(apiRequest({ ...calm, ...request, messages }), { signal });
+        const adapters = await this.adapters(engine, request);
+        const params = { ...apiRequest({ ...calm, ...request, messages }), ...(adapters ? { adapters } : {}) };
+        const stream = await engine.chat.completions.create(params, { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
         if (leftOut > 0) outcome.leftOut = leftOut;
         for await (const { choices, usage, timings } of stream) {
@@ -196,6 +211,13 @@ export class EngineHost {
         return outcome;
     }
 
+    /** Those of the loaded model; undefined when there are none, as in most chats. */
+    private async adapters(engine: LoadedEngine, request: ChatRequest) {
+        const chosen = request.adapters?.filter(({ model }) => model === this.state.value.name) ?? [];
+        if (chosen.length === 0) return undefined;
+        return await (await import('./stored-adapters.js')).inEngine(engine, chosen);
+    }
+
     private async trim(engine: LoadedEngine, { messages, maxTokens }: ChatRequest): Promise<Trimmed> {
         const lengths: number[] = [];
         for (const { content, toolCalls } of messages) {
@@ -204,6 +226,11 @@ export class EngineHost {
         }
         return trimToFit(messages, lengths, promptLimit(engine.info.contextLength, maxTokens));
     }
+}
+
+/** Few people train: what it takes is loaded when it is wanted. */
+async function workshop() {
+    return await import('./training.js');
 }
 
 function apiRequest(request: ChatRequest): ChatCompletionParamsStreaming {

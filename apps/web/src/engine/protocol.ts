@@ -1,5 +1,7 @@
 // What tabs say to each other about the one engine they share, and what a view can know about it.
-import type { EngineInfo, Probe } from 'lapidary';
+import type { DataOptions, DataReport, EngineInfo, ExportedFile, Probe, TrainSettings, TrainingPlan } from 'lapidary';
+import type { Run, StoredAdapter } from '../store/workshop.js';
+import type { RunEvent } from './training.js';
 
 /** A model someone picked. Everything in here can be posted to another tab. */
 export type ModelChoice =
@@ -43,6 +45,11 @@ export interface BenchWish {
     runs: number;
 }
 
+export interface DataWish {
+    file: Blob;
+    options: DataOptions;
+}
+
 export interface SelfTest {
     name: string;
     passed: boolean;
@@ -65,6 +72,12 @@ export interface Calls {
         event: import('../chat/backend.js').ChatDelta;
         result: import('../chat/backend.js').ChatOutcome;
     };
+    readData: { args: DataWish; event: never; result: DataReport };
+    plan: { args: DataWish & { settings: TrainSettings }; event: never; result: TrainingPlan };
+    /** Stopping the call pauses the training. */
+    train: { args: string; event: RunEvent; result: Run };
+    importAdapter: { args: { weights: Blob; config?: string; name: string }; event: never; result: StoredAdapter };
+    exportAdapter: { args: { id: string; format: 'peft' | 'gguf' }; event: never; result: ExportedFile };
     bench: { args: BenchWish; event: { done: number; total: number }; result: Record<string, unknown> };
     selfTest: { args: undefined; event: never; result: SelfTest[] };
     diagnostics: { args: undefined; event: never; result: Diagnostics };

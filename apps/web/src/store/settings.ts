@@ -19,6 +19,15 @@ export interface Wishes {
     maxTokens?: number | undefined;
 }
 
+/** An adapter that answers take part of. */
+export interface AdapterChoice {
+    id: string;
+    name: string;
+    /** The model it belongs to: with another one it rests. */
+    model: string;
+    scale: number;
+}
+
 export interface Settings extends Wishes {
     theme: 'system' | 'light' | 'dark';
     system: string;
@@ -30,6 +39,7 @@ export interface Settings extends Wishes {
     /** Ask another computer, or another program, instead of the engine in this page. */
     useEndpoint: boolean;
     endpoint: Endpoint;
+    adapters: readonly AdapterChoice[];
 }
 
 export const defaults: Settings = {
@@ -40,6 +50,7 @@ export const defaults: Settings = {
     backend: 'auto',
     useEndpoint: false,
     endpoint: { kind: 'openai', url: '', key: '', model: '' },
+    adapters: [],
 };
 
 const key = 'lapidary-settings';
@@ -65,6 +76,7 @@ export function parseSettings(text: string | null): Settings {
         backend: one(from['backend'], ['auto', 'gpu', 'cpu'], 'auto'),
         useEndpoint: from['useEndpoint'] === true,
         endpoint: defaults.endpoint,
+        adapters: parseAdapters(from['adapters']),
     };
     for (const name of numericSettings) {
         const value = from[name];
@@ -81,6 +93,16 @@ export function parseSettings(text: string | null): Settings {
         };
     }
     return settings;
+}
+
+function parseAdapters(value: unknown): AdapterChoice[] {
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((item: unknown) => {
+        if (typeof item !== 'object' || item === null) return [];
+        const { id, name, model, scale } = item as Record<string, unknown>;
+        if (typeof id !== 'string' || typeof name !== 'string' || typeof model !== 'string') return [];
+        return [{ id, name, model, scale: typeof scale === 'number' && Number.isFinite(scale) ? scale : 1 }];
+    });
 }
 
 export const numericSettings = [

@@ -1,9 +1,19 @@
-// A GGUF file dropped anywhere is loaded.
+// A GGUF file dropped anywhere is loaded; a page may want other files.
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { navigate, route } from '../router.js';
 import { Gem } from './gem.js';
 import { notify } from './notices.js';
+
+let taker: ((files: File[]) => void) | undefined;
+
+/** Files that are no models go there, until the function that comes back is called. */
+export function takeDrops(take: (files: File[]) => void): () => void {
+    taker = take;
+    return () => {
+        if (taker === take) taker = undefined;
+    };
+}
 
 export function DropTarget() {
     const app = useApp();
@@ -31,6 +41,7 @@ export function DropTarget() {
             if (files.length === 0) return;
             event.preventDefault();
             const models = files.filter(({ name }) => /\.gguf$/i.test(name) || /^sha256-[0-9a-f]{64}$/.test(name));
+            if (models.length === 0 && taker) return taker(files);
             if (models.length === 0) return notify(`'${files[0]?.name ?? 'This'}' is not a model: a GGUF file is needed.`);
             app.loadModel({ kind: 'files', files: models.sort((a, b) => (a.name < b.name ? -1 : 1)) });
             if (route.value.page !== 'chat') navigate({ page: 'chat' });
@@ -49,7 +60,7 @@ export function DropTarget() {
     return (
         <div class="drop-target">
             <Gem />
-            <p>Drop a GGUF file to load it</p>
+            <p>{taker ? 'Drop examples to learn from, or a GGUF file to load it' : 'Drop a GGUF file to load it'}</p>
         </div>
     );
 }

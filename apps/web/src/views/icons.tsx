@@ -16,6 +16,7 @@ const paths = {
     right: 'M9 5l7 7-7 7',
     chat: 'M4 5h16v11H10l-4 4v-4H4z',
     cube: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',
+    flask: 'M9 3h6M10 3v6L4.5 19a1.4 1.4 0 0 0 1.2 2h12.6a1.4 1.4 0 0 0 1.2-2L14 9V3M7 15h10',
     gauge: 'M5 18a9 9 0 1 1 14 0M12 13l4-5',
     pulse: 'M3 12h4l3-7 4 14 3-7h4',
     sliders: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M6 15v4',

@@ -33,7 +33,8 @@ export function describeState(state: EngineState): string {
 export function ModelChip() {
     const { engine } = useApp();
     const state = useObserved(engine.state);
-    const { useEndpoint, endpoint } = useObserved(settings);
+    const { useEndpoint, endpoint, adapters } = useObserved(settings);
+    const active = adapters.filter(({ model }) => model === state.name).map(({ name }) => name);
     if (useEndpoint) {
         return (
             <a class="chip" href={hrefOf({ page: 'settings' })} title="Answers come from the endpoint in the settings">
@@ -44,9 +45,9 @@ export function ModelChip() {
     }
     const detail = describeState(state);
     return (
-        <a class="chip" href={hrefOf({ page: 'models' })} title={`${state.name} ${detail}`}>
+        <a class="chip" href={hrefOf({ page: 'models' })} title={`${[state.name, ...active].join(' + ')} ${detail}`}>
             <span class={`dot ${state.phase}`} />
-            <span class="name">{state.name || 'No model'}</span>
+            <span class="name">{[state.name || 'No model', ...active].join(' + ')}</span>
             <span class="detail">{state.phase === 'failed' ? 'could not be loaded' : detail}</span>
         </a>
     );

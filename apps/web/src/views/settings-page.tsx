@@ -4,6 +4,7 @@ import { parseTools } from '../chat/backend.js';
 import { listRemoteModels } from '../chat/remote.js';
 import { useObserved } from '../store/observable.js';
 import { settings, type Endpoint, type Settings } from '../store/settings.js';
+import { AdapterList } from './finetune/adapters-card.js';
 import { saveFile } from './save-file.js';
 import { PageFrame, type PageProps } from './page.js';
 import { useTask } from './use-task.js';
@@ -57,6 +58,7 @@ export function SettingsPage({ onMenu }: PageProps) {
                     ))}
                 </div>
             </section>
+            <AdapterList />
             <EngineSettings value={value} />
             <EndpointSettings value={value} />
             <section class="card">

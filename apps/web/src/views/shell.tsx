@@ -13,6 +13,7 @@ import { Sidebar } from './sidebar.js';
 // The chat must be there at once; the other pages may come when they are wanted.
 const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
     models: async () => (await import('./models-page.js')).ModelsPage,
+    finetune: async () => (await import('./finetune-page.js')).FinetunePage,
     bench: async () => (await import('./bench-page.js')).BenchPage,
     diagnostics: async () => (await import('./diagnostics-page.js')).DiagnosticsPage,
     settings: async () => (await import('./settings-page.js')).SettingsPage,

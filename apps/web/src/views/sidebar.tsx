@@ -14,6 +14,7 @@ import { saveFile } from './save-file.js';
 
 const links: { page: Page; label: string; icon: IconName }[] = [
     { page: 'models', label: 'Models', icon: 'cube' },
+    { page: 'finetune', label: 'Fine-tune', icon: 'flask' },
     { page: 'bench', label: 'Bench', icon: 'gauge' },
     { page: 'diagnostics', label: 'Diagnostics', icon: 'pulse' },
     { page: 'settings', label: 'Settings', icon: 'sliders' },

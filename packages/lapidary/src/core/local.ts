@@ -1,13 +1,15 @@
 // The engine in this thread: a model, its conversations, the queue before them, and what happens when the GPU is lost.
+import { LoadedAdapter } from '../adapter.js';
 import type { Engine } from '../engine.js';
 import { LapidaryError, cancelledError, throwIfCancelled } from '../error.js';
 import { optionalString } from '../json.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
-import type { GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
+import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
+import { readExactly, type ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
 import { Workshop, type BenchPlace } from '../workshop/workshop.js';
@@ -20,7 +22,7 @@ import { Turns } from './turns.js';
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm'
+    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm'
 >;
 
 export interface LocalContext {
@@ -40,6 +42,8 @@ interface Opened {
     model: Model;
     conversations: Conversations;
     place: BenchPlace;
+    /** Take part in everything. */
+    always: AdapterUse[];
     /** Made when first needed. */
     embedder?: Session;
 }
@@ -92,13 +96,13 @@ export class LocalCore implements Core {
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told = new ToldTokens();
         const asked = request.messages ? { ...request, report_tokens: true } : request;
-        return await this.inTurn(context.signal, async ({ conversations, place }) => {
+        return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
             const wanted = request.adapters ?? [];
-            const adapters = wanted.length > 0 ? await this.things.resolve(wanted, place, context.signal) : undefined;
+            const adapters = [...always, ...(await this.things.resolve(wanted, place, context.signal))];
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
             const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
-            return await conversations.generate(adapters ? { ...resumed, adapters } : resumed, {
+            return await conversations.generate(adapters.length > 0 ? { ...resumed, adapters } : resumed, {
                 ...context,
                 onEvent: (event) => {
                     told.note(event);
@@ -127,7 +131,7 @@ export class LocalCore implements Core {
             let read = 0;
             for (const text of texts) {
                 const { tokens } = await opened.model.tokenize(text, { parseSpecial: false });
-                vectors.push(normalised(await opened.embedder.embed(tokens, signal)));
+                vectors.push(normalised(await opened.embedder.embed(tokens, signal, opened.always)));
                 read += tokens.length;
                 onProgress?.({ done: vectors.length, total: texts.length });
             }
@@ -197,7 +201,9 @@ export class LocalCore implements Core {
         const [first] = bytes.sources;
         const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';
         let engine: Engine | undefined;
+        let own: AlwaysAdapter[] = [];
         try {
+            own = await readAdapters(bytes.adapters ?? [], signal);
             engine = await runtime.makeEngine({ log, gpu });
             throwIfCancelled(signal);
         } catch (error) {
@@ -230,7 +236,11 @@ export class LocalCore implements Core {
                 weightBytes: loaded.bytes,
                 description,
             });
-            return { engine, model, conversations, place: { engine, model: model.number, backend } };
+            const always: AdapterUse[] = [];
+            for (const { scale, ...files } of [...own, ...(this.options.adapters ?? [])]) {
+                always.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));
+            }
+            return { engine, model, conversations, place: { engine, model: model.number, backend }, always };
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));
@@ -270,6 +280,18 @@ class ToldTokens {
     take(): number[] {
         this.announced = [];
         return [...this.told];
+    }
+}
+
+type AlwaysAdapter = NonNullable<CoreOptions['adapters']>[number];
+
+/** What belongs to the model, read as a whole: adapters are small. */
+async function readAdapters(sources: readonly ByteSource[], signal: AbortSignal): Promise<AlwaysAdapter[]> {
+    try {
+        const read = sources.map(async (source) => ({ weights: await readExactly(source, 0, source.size, signal) }));
+        return await Promise.all(read);
+    } finally {
+        await Promise.allSettled(sources.map((source) => source.close()));
     }
 }
 

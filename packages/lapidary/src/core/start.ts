@@ -31,13 +31,14 @@ function ownAddress(): string | undefined {
 
 function checkOptions(options: LoadOptions): CoreOptions {
     const fields = new Fields(options);
-    const { wasm } = options;
+    const { wasm, adapters } = options;
     return defined({
         backend: fields.oneOf('backend', ['gpu', 'cpu', 'auto']),
         contextLength: fields.integer('contextLength', 1, Number.MAX_SAFE_INTEGER),
         kv: fields.oneOf('kv', kvFormats),
         maxConversations: fields.integer('maxConversations', 1, 1000),
         memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
+        adapters,
         wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted
     });
 }

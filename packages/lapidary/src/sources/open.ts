@@ -5,7 +5,7 @@ import type { Progress } from '../model.js';
 import { formatModelName, parseModelName } from '../ollama/name.js';
 import { PickedDirectory } from '../ollama/picked.js';
 import { openServedModel } from '../ollama/server.js';
-import { OllamaStore } from '../ollama/store.js';
+import { OllamaStore, type ResolvedModel } from '../ollama/store.js';
 import { BlobSource } from './blob.js';
 import { openHttp } from './http.js';
 import type { PreparedSource } from './prepared.js';
@@ -15,6 +15,8 @@ export interface OpenedSource {
     sources: ByteSource[];
     /** How the model is called where it comes from, if it has a name there. */
     name?: string;
+    /** Adapters that belong to it: GGUF files, each with scale 1. */
+    adapters?: ByteSource[];
 }
 
 /** Opens a path or a name on this computer's disk; only places that have one offer it. */
@@ -41,7 +43,7 @@ export async function openPrepared(
             const store = new OllamaStore(await PickedDirectory.find(prepared.directory));
             const name = parseModelName(prepared.model);
             const model = await store.resolve(name);
-            if (model) return { sources: await store.openLayers(model.models), name: model.name };
+            if (model) return await openOllama(store, model);
             const where = store.directory.label;
             throw new LapidaryError('not_found', `there is no model '${formatModelName(name)}' in ${where}`);
         }
@@ -52,6 +54,18 @@ export async function openPrepared(
             throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
         case 'open':
             return { sources: prepared.sources.map(borrowed) };
+    }
+}
+
+/** A model of Ollama's with its adapters, which Ollama applies too. */
+export async function openOllama(store: OllamaStore, model: ResolvedModel): Promise<OpenedSource> {
+    const sources = await store.openLayers(model.models);
+    try {
+        const adapters = await store.openLayers(model.adapters);
+        return { sources, name: model.name, ...(adapters.length > 0 ? { adapters } : {}) };
+    } catch (error) {
+        await Promise.allSettled(sources.map((source) => source.close()));
+        throw error;
     }
 }
 

@@ -60,6 +60,8 @@ export interface DataReport {
     learntTokens: number;
     /** Tokens of the longest example. */
     longest: number;
+    /** Some of what the model shall answer, to try it with. */
+    questions: string[];
     /** The first of them. Lines without an error are used all the same. */
     errors: DataError[];
     errorCount: number;
@@ -120,7 +122,8 @@ export interface WorkshopCalls {
     };
     /** True when it came to its end, false when it was stopped. */
     runTraining: { args: string; event: TrainingEvent; result: boolean };
-    checkpoint: { args: string; event: never; result: Uint8Array };
+    /** `last`: the one that was saved last, even if the training has got further since. */
+    checkpoint: { args: { id: string; last?: boolean }; event: never; result: Uint8Array };
     trainedAdapter: { args: { id: string; name?: string }; event: never; result: AdapterInfo };
     closeTraining: { args: string; event: never; result: void };
 }

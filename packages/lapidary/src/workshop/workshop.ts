@@ -306,9 +306,12 @@ export class Workshop {
     }
 
     /** Of a training that runs: after the step it is at. */
-    private async checkpoint(id: string, signal?: AbortSignal): Promise<Uint8Array> {
+    private async checkpoint(
+        { id, last = false }: WorkshopCalls['checkpoint']['args'],
+        signal?: AbortSignal,
+    ): Promise<Uint8Array> {
         const kept = found(this.trainings, id, 'training');
-        if (kept.checkpoint === undefined || kept.saved !== kept.step) {
+        if (kept.checkpoint === undefined || (kept.saved !== kept.step && !last)) {
             kept.interrupt?.();
             await this.bench.inTurn(signal, async (at) => {
                 await this.placeTraining(kept, at, signal);
@@ -410,6 +413,7 @@ function dataReport(id: string, json: JsonObject): DataReport {
         tokens: numberField(json, 'tokens', what),
         learntTokens: numberField(json, 'learnt_tokens', what),
         longest: numberField(json, 'longest', what),
+        questions: Array.isArray(json['questions']) ? json['questions'].map(String) : [],
         errors: errors.map(({ line, message }) => ({ line: Number(line), message: String(message) })),
         errorCount: numberField(json, 'error_count', what),
         preview: previewOf(json['preview']),

@@ -1,0 +1,266 @@
+// lapidary train: an adapter that has learnt from a file of examples.
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import { Option, type Command } from 'commander';
+import { LapidaryError, type Engine, type JsonObject, type Model } from 'lapidary';
+import { fileError } from 'lapidary/node';
+import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import type { Interrupts } from '../interrupt.js';
+import { modelHelp, withModel } from '../model-argument.js';
+import { parseInteger, parseNumber } from '../numbers.js';
+import { formatBytes, safeFor } from '../terminal.js';
+
+interface Flags {
+    data: string;
+    out: string;
+    backend: string;
+    rank: number;
+    alpha?: number;
+    targets: string[];
+    layers?: number[];
+    lr: number;
+    epochs: number;
+    steps?: number;
+    seq: number;
+    batch: number;
+    accumulate: number;
+    schedule: string;
+    warmup: number;
+    dropout: number;
+    weightDecay: number;
+    seed: number;
+    validation: number;
+    checkpointing: boolean;
+    checkpointEvery: number;
+    every?: number;
+    resume?: boolean;
+    sample?: string[];
+}
+
+const list = (text: string) => text.split(',').filter((word) => word !== '');
+const collect = (text: string, before: string[] = []) => [...before, text];
+const checkpointFile = 'checkpoint.safetensors';
+
+export function addTrain(program: Command, interrupts: Interrupts): void {
+    const count = (max: number) => parseInteger({ min: 1, max });
+    const share = parseNumber({ min: 0, max: 1 });
+    program
+        .command('train')
+        .description('train an adapter (LoRA) on a file of examples')
+        .argument('<model>', modelHelp)
+        .requiredOption('--data <file>', 'examples: JSONL (messages, prompt and completion, instruction and output), CSV or text')
+        .requiredOption('--out <directory>', 'where the adapter goes, and checkpoints')
+        .addOption(backendOption())
+        .option('--rank <n>', 'of the updates: more can learn more', count(256), 16)
+        .option('--alpha <n>', 'updates count alpha / rank times; twice the rank unless given', parseNumber({ min: 1e-3, max: 1e5 }))
+        .option('--targets <names>', 'the matrices that are updated', list, list('q,k,v,o,gate,up,down'))
+        .option('--layers <numbers>', 'only these layers, such as 4,5,6', (text) => list(text).map(Number))
+        .option('--lr <rate>', 'the highest learning rate', parseNumber({ min: 0, max: 1 }), 2e-4)
+        .option('--epochs <n>', 'how often every example is seen', count(1e6), 1)
+        .option('--steps <n>', 'end after so many steps', count(1e9))
+        .option('--seq <tokens>', 'longest sequence; short examples share one', parseInteger({ min: 2, max: 131072 }), 512)
+        .option('--batch <n>', 'examples that go through the model together', count(4096), 4)
+        .option('--accumulate <n>', 'batches that make one step', count(4096), 1)
+        .addOption(new Option('--schedule <name>', 'of the learning rate').choices(['constant', 'linear', 'cosine']).default('cosine'))
+        .option('--warmup <share>', 'of the steps, in which the learning rate grows', share, 0.03)
+        .option('--dropout <share>', 'of the inputs of an update that are left out', share, 0)
+        .option('--weight-decay <n>', 'how fast unused numbers shrink', parseNumber({ min: 0, max: 10 }), 0.01)
+        .option('--seed <n>', 'another one gives another order and another start', parseInteger({ min: 0, max: 2 ** 52 }), 0)
+        .option('--validation <share>', 'of the examples that are kept back to measure with', share, 0)
+        .option('--no-checkpointing', 'keep every activation: faster, with more memory')
+        .option('--checkpoint-every <steps>', 'how often the state is saved', count(1e9), 50)
+        .option('--every <steps>', 'between two validations and samples', count(1e9))
+        .option('--resume', 'go on from the checkpoint in OUT')
+        .option('--sample <prompt>', 'show what the model answers now and then (may be repeated)', collect)
+        .addHelpText('after', '\nExample:\n  lapidary train builtin --data facts.jsonl --out facts --lr 2e-3 --epochs 40')
+        .action(async (argument: string, flags: Flags) => {
+            const data = await readFile(flags.data);
+            await makeDirectory(flags.out);
+            const saved = flags.resume ? await readFile(path.join(flags.out, checkpointFile)) : undefined;
+            await withModel(argument, interrupts.signal, async ({ engine, model }) => {
+                await loadWeights(model, chooseBackend(flags.backend), interrupts.signal);
+                await train(engine, model, flags, data, saved, interrupts);
+            });
+        });
+}
+
+async function train(
+    engine: Engine,
+    model: Model,
+    flags: Flags,
+    data: Uint8Array,
+    saved: Uint8Array | undefined,
+    { signal }: Interrupts,
+): Promise<void> {
+    const say = (text: string) => void process.stdout.write(`${safeFor(process.stdout, text)}\n`);
+    const read = await engine.call('data.read', { model: model.number, longest: flags.seq }, { blob: data, signal });
+    for (const error of listOf(read.json['errors'])) {
+        process.stderr.write(`lapidary: ${flags.data}:${String(error['line'])}: ${String(error['message'])}\n`);
+    }
+    const { json } = await engine.call('train.create', settingsOf(flags, model, read.json), { signal });
+    const training = { train: Number(json['train']) };
+    const plan = objectOf(json['plan']);
+    const memory = Number(plan['memory'] ?? 0);
+    say(
+        `${String(plan['examples'])} examples, ${String(plan['validation_examples'])} for validation, ${String(plan['steps'])} steps, ` +
+            `${String(plan['parameters'])} numbers to train${memory > 0 ? `, ${formatBytes(memory)} beside the model` : ''}`,
+    );
+    if (saved) {
+        const restored = await engine.call('train.restore', training, { blob: saved, signal });
+        say(`goes on after step ${String(restored.json['step'])}`);
+    }
+    const save = async () => {
+        const { json: at, blob } = await engine.call('train.save', training);
+        await writeFile(path.join(flags.out, checkpointFile), blob);
+        return Number(at['step']);
+    };
+    const line = new StepLine();
+    for (;;) {
+        // In pieces: after each the state is on the disk. The engine ends a piece with a whole step.
+        const piece = new AbortController();
+        const stop = () => piece.abort();
+        signal.addEventListener('abort', stop);
+        if (signal.aborted) stop();
+        try {
+            await engine.call('train.run', training, {
+                signal: piece.signal,
+                onEvent: (event) => {
+                    line.show(event);
+                    if (event['type'] === 'step' && Number(event['step']) % flags.checkpointEvery === 0) stop();
+                },
+            });
+            break;
+        } catch (error) {
+            const stopped = error instanceof LapidaryError && error.code === 'cancelled' && piece.signal.aborted;
+            if (!stopped || !engine.usable) throw error;
+            const step = await save();
+            if (signal.aborted) {
+                line.end();
+                say(`stopped after step ${step}; --resume goes on from ${path.join(flags.out, checkpointFile)}`);
+                throw error;
+            }
+        } finally {
+            signal.removeEventListener('abort', stop);
+        }
+    }
+    line.end();
+    await save();
+    const made = await engine.call('train.adapter', { ...training, name: path.basename(path.resolve(flags.out)) });
+    for (const format of ['peft', 'gguf']) {
+        const exported = await engine.call('adapter.export', { adapter: Number(made.json['adapter']), format });
+        for (const file of listOf(exported.json['files'])) {
+            const begin = Number(file['offset']);
+            const bytes = exported.blob.slice(begin, begin + Number(file['size']));
+            // PEFT's names are fixed; the other one's is ours.
+            const name = format === 'gguf' ? 'adapter.gguf' : path.basename(String(file['name']));
+            await writeFile(path.join(flags.out, name), bytes);
+            say(`${path.join(flags.out, name)}: ${formatBytes(bytes.length)}`);
+        }
+    }
+}
+
+function settingsOf(flags: Flags, model: Model, data: JsonObject): JsonObject {
+    return {
+        model: model.number,
+        data: Number(data['data']),
+        backend: chooseBackend(flags.backend),
+        rank: flags.rank,
+        ...(flags.alpha === undefined ? {} : { alpha: flags.alpha }),
+        targets: flags.targets,
+        ...(flags.layers === undefined ? {} : { layers: flags.layers }),
+        lr: flags.lr,
+        epochs: flags.epochs,
+        ...(flags.steps === undefined ? {} : { steps: flags.steps }),
+        seq: flags.seq,
+        batch: flags.batch,
+        accumulate: flags.accumulate,
+        schedule: flags.schedule,
+        warmup: flags.warmup,
+        dropout: flags.dropout,
+        weight_decay: flags.weightDecay,
+        seed: flags.seed,
+        validation: flags.validation,
+        checkpointing: flags.checkpointing,
+        ...(flags.every === undefined ? {} : { every: flags.every }),
+        ...(flags.sample === undefined ? {} : { samples: flags.sample }),
+    };
+}
+
+/** What happens, on one line that changes; where nobody watches, on a line for every tenth of the way. */
+class StepLine {
+    private visible = false;
+    private told = 0;
+    private speed = 0;
+
+    show(event: JsonObject): void {
+        const step = Number(event['step']);
+        if (event['type'] === 'validation') return this.say(`step ${step}: validation loss ${Number(event['loss']).toFixed(4)}`);
+        if (event['type'] === 'sample') {
+            return this.say(`step ${step}: ${String(event['prompt'])} → ${String(event['text']).trim()}`);
+        }
+        if (event['type'] !== 'step') return;
+        const steps = Number(event['steps']);
+        const speed = Number(event['tokens_per_second']);
+        this.speed = this.speed === 0 ? speed : 0.9 * this.speed + 0.1 * speed;
+        const left = ((steps - step) * Number(event['tokens'])) / this.speed;
+        const text =
+            `step ${step}/${steps}  loss ${Number(event['loss']).toFixed(4)}  lr ${Number(event['lr']).toExponential(2)}  ` +
+            `${this.speed.toFixed(0)} tok/s  ${formatSeconds(left)} left`;
+        if (process.stderr.isTTY) {
+            process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001b[K`);
+            this.visible = true;
+        } else if (step === steps || Math.floor((10 * step) / steps) > this.told) {
+            this.told = Math.floor((10 * step) / steps);
+            process.stderr.write(`${text}\n`);
+        }
+    }
+
+    end(): void {
+        if (this.visible) process.stderr.write('\n');
+        this.visible = false;
+    }
+
+    private say(text: string): void {
+        if (this.visible) process.stderr.write('\r\u001b[K');
+        this.visible = false;
+        process.stdout.write(`${safeFor(process.stdout, text)}\n`);
+    }
+}
+
+function formatSeconds(seconds: number): string {
+    if (!Number.isFinite(seconds)) return '?';
+    const whole = Math.round(seconds);
+    return whole < 100 ? `${whole} s` : `${Math.floor(whole / 60)} min`;
+}
+
+function objectOf(value: unknown): JsonObject {
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function listOf(value: unknown): JsonObject[] {
+    return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+async function readFile(file: string): Promise<Uint8Array> {
+    return await fs.readFile(file).catch((error: unknown) => {
+        throw fileError(error, file, 'read');
+    });
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+    await fs.mkdir(directory, { recursive: true }).catch((error: unknown) => {
+        throw fileError(error, directory, 'written');
+    });
+}
+
+/** Whole or not at all: a full disk must not cost the checkpoint of before. */
+async function writeFile(file: string, bytes: Uint8Array): Promise<void> {
+    const beside = `${file}.new`;
+    try {
+        await fs.writeFile(beside, bytes);
+        await fs.rename(beside, file);
+    } catch (error) {
+        await fs.rm(beside, { force: true });
+        throw fileError(error, file, 'written');
+    }
+}

@@ -1,0 +1,173 @@
+// Adapters and trainings in IndexedDB, in a database of their own: the chat does not need it, and what is large lies
+// beside what is listed. Loaded when somebody opens the Fine-tune page or chats with an adapter.
+import type { DataOptions, TrainSettings } from 'lapidary';
+import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
+import { Observable } from './observable.js';
+
+export interface StoredAdapter {
+    id: string;
+    name: string;
+    /** The model it belongs to, by its name for people. */
+    model: string;
+    createdAt: number;
+    bytes: number;
+    parameters: number;
+    /** In a few words, such as "60 steps on facts.jsonl". */
+    origin: string;
+}
+
+export interface AdapterBytes {
+    id: string;
+    weights: Uint8Array | Blob;
+    config?: string;
+}
+
+export interface Sample {
+    question: string;
+    before?: string;
+    after?: string;
+}
+
+export type RunState = 'running' | 'paused' | 'finished' | 'failed';
+
+export interface Run {
+    id: string;
+    name: string;
+    model: string;
+    createdAt: number;
+    settings: TrainSettings;
+    dataOptions: DataOptions;
+    state: RunState;
+    problem?: string;
+    step: number;
+    steps: number;
+    /** Where it would go on after a crash. */
+    saved: number;
+    losses: [step: number, loss: number][];
+    validations: [step: number, loss: number][];
+    samples: Sample[];
+    seconds: number;
+    tokensPerSecond: number;
+    /** The adapter it became. */
+    adapter?: string;
+}
+
+interface RunFiles {
+    id: string;
+    data: Blob;
+    checkpoint?: Uint8Array;
+}
+
+interface Schema extends DBSchema {
+    adapters: { key: string; value: StoredAdapter };
+    adapterBytes: { key: string; value: AdapterBytes };
+    runs: { key: string; value: Run };
+    runFiles: { key: string; value: RunFiles };
+}
+
+type Place = IDBPDatabase<Schema>;
+
+/** Newest first. They follow what other tabs do. */
+export const adapters = new Observable<StoredAdapter[]>([]);
+export const runs = new Observable<Run[]>([]);
+
+const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('lapidary-workshop');
+let place: Promise<Place> | undefined;
+
+async function db(): Promise<Place> {
+    place ??= openDB<Schema>('lapidary-workshop', 1, {
+        upgrade: (created) => {
+            for (const name of ['adapters', 'adapterBytes', 'runs', 'runFiles'] as const) {
+                created.createObjectStore(name, { keyPath: 'id' });
+            }
+        },
+    });
+    return await place;
+}
+
+export async function startWorkshop(): Promise<void> {
+    if (channel && !channel.onmessage) channel.onmessage = () => void read();
+    await read();
+}
+
+async function read(): Promise<void> {
+    const open = await db();
+    const newest = <Item extends { createdAt: number }>(items: Item[]) => items.sort((a, b) => b.createdAt - a.createdAt);
+    adapters.set(newest(await open.getAll('adapters')));
+    runs.set(newest(await open.getAll('runs')));
+}
+
+async function changed(): Promise<void> {
+    channel?.postMessage('changed');
+    await read();
+}
+
+export async function saveAdapter(adapter: StoredAdapter, files: AdapterBytes): Promise<void> {
+    const change = (await db()).transaction(['adapters', 'adapterBytes'], 'readwrite');
+    await Promise.all([
+        change.objectStore('adapters').put(adapter),
+        change.objectStore('adapterBytes').put(files),
+        change.done,
+    ]);
+    await changed();
+}
+
+export async function renameAdapter(id: string, name: string): Promise<void> {
+    const open = await db();
+    const adapter = await open.get('adapters', id);
+    if (adapter) await open.put('adapters', { ...adapter, name });
+    await changed();
+}
+
+export async function adapterFiles(id: string): Promise<(StoredAdapter & AdapterBytes) | undefined> {
+    const open = await db();
+    const [adapter, bytes] = await Promise.all([open.get('adapters', id), open.get('adapterBytes', id)]);
+    return adapter && bytes ? { ...adapter, ...bytes } : undefined;
+}
+
+export async function removeAdapter(id: string): Promise<void> {
+    const open = await db();
+    await Promise.all([open.delete('adapters', id), open.delete('adapterBytes', id)]);
+    await changed();
+}
+
+export async function createRun(run: Run, data: Blob): Promise<void> {
+    const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
+    await Promise.all([
+        change.objectStore('runs').put(run),
+        change.objectStore('runFiles').put({ id: run.id, data }),
+        change.done,
+    ]);
+    await changed();
+}
+
+/** One that was removed meanwhile stays removed. */
+export async function saveRun(run: Run): Promise<void> {
+    const change = (await db()).transaction('runs', 'readwrite');
+    if (await change.store.get(run.id)) await change.store.put(run);
+    await change.done;
+    await changed();
+}
+
+/** The run and its checkpoint belong together: both or neither. */
+export async function saveCheckpoint(run: Run, checkpoint: Uint8Array): Promise<void> {
+    const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
+    const files = change.objectStore('runFiles');
+    const kept = await files.get(run.id);
+    if (kept) {
+        await Promise.all([change.objectStore('runs').put(run), files.put({ ...kept, checkpoint }), change.done]);
+    }
+    await changed();
+}
+
+export async function openRun(id: string): Promise<{ run: Run; files: RunFiles } | undefined> {
+    const open = await db();
+    const [run, files] = await Promise.all([open.get('runs', id), open.get('runFiles', id)]);
+    return run && files ? { run, files } : undefined;
+}
+
+export async function removeRun(id: string): Promise<void> {
+    const open = await db();
+    await Promise.all([open.delete('runs', id), open.delete('runFiles', id)]);
+    await changed();
+}

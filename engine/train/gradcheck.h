@@ -1,0 +1,55 @@
+// How far a backend is from what others computed on the same model: a file with an adapter, a sequence, and the loss,
+// gradients and losses of AdamW steps that belong to them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/backend.h"
+
+namespace lapidary::train {
+
+struct Fixture {
+    lora::Adapter adapter;                // the values before the first step
+    std::vector<lora::Update> gradients;  // of `loss`, by those
+    Sequence sequence;
+    double loss = 0;            // the mean over the positions that count
+    std::vector<float> losses;  // before each AdamW step
+    AdamW adamw;                // that made them
+};
+
+// A safetensors file with: tokens [n], loss_mask [n − 1], loss, adamw_losses [steps]; layers.I.q_proj.A [rank, in], .B
+// [out, rank], .dA, .dB for every update; `scale` in the metadata.
+Result<Fixture> read_fixture(std::span<const uint8_t> file);
+
+struct GradcheckReport {
+    double loss = 0;            // relative error
+    double worst_gradient = 0;  // the largest of all below
+    struct Gradient {
+        std::string label;
+        double a = 0;  // |difference| / |expected|
+        double b = 0;
+    };
+    std::vector<Gradient> gradients;
+    // Of each AdamW step: the relative error of the loss, and how much the loss changes when all starting values change
+    // by a hundred-thousandth. AdamW moves every number by the same amount, however small its gradient, so that rounding
+    // decides the direction of some; after a few steps with a high learning rate no two programs agree any more.
+    std::vector<double> steps, sensitivity;
+    size_t determined = 0;  // so many first steps have a sensitivity of a third of the tolerance at most
+    double worst_step = 0;  // error among those
+
+    static constexpr double kLossTolerance = 1e-4;
+    static constexpr double kGradientTolerance = 2e-3;
+    static constexpr double kStepTolerance = 1e-2;
+    [[nodiscard]] bool passed() const {
+        return loss <= kLossTolerance && worst_gradient <= kGradientTolerance && worst_step <= kStepTolerance;
+    }
+};
+
+using MakeBackend = std::function<Task<Result<std::unique_ptr<Backend>>>(const lora::Adapter& adapter)>;
+Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breathe breathe);
+
+}  // namespace lapidary::train
