@@ -40,6 +40,7 @@ Api::Method Api::find_method(std::string_view name) {
         {"train.adapter", &Api::train_adapter},
         {"train.gradcheck", &Api::train_gradcheck},
         {"train.close", &Api::train_close},
+        {"train.bench", &Api::train_bench},
         {"gpu.check", &Api::gpu_check},
         {"session.create", &Api::session_create},
         {"session.close", &Api::session_close},

@@ -7,6 +7,7 @@
 #include "api/describe.h"
 #include "infer/answer.h"
 #include "train/cpu_backend.h"
+#include "train/gpu_backend.h"
 #include "train/gradcheck.h"
 
 namespace lapidary::api {
@@ -131,11 +132,14 @@ Result<std::shared_ptr<OpenTraining>> Api::take_training(const Call& call) const
 }
 
 Task<Result<std::unique_ptr<train::Backend>>> Api::training_backend(const Call& call, OpenModel& model,
-                                                                    const lora::Adapter& adapter,
-                                                                    uint32_t /*longest*/) {
+                                                                    const lora::Adapter& adapter, uint32_t longest) {
     const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
     const train::CpuOptions options{.checkpointing = CO_TRY(call.args.boolean_or("checkpointing", true))};
+    if (backend == "gpu" && model.gpu_weights != nullptr) {
+        co_return CO_TRY(co_await train::GpuBackend::create(
+            model.gpu_weights, adapter, {.tokens = longest, .checkpointing = options.checkpointing}, call.cancel));
+    }
     if (backend != "cpu" || model.cpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model is not loaded for training on the backend '{}'",
                        printable(backend));
@@ -163,6 +167,18 @@ Task<Result<Reply>> Api::train_create(Call& call) {
                                                  : (model->gpu_weights != nullptr ? "gpu" : "cpu");
     Json plan = Json::object();
     if (training->backend == "cpu") plan = CO_TRY(memory_plan(*model, adapter, longest, wanted.cpu));
+    if (training->backend == "gpu") {
+        const auto config = CO_TRY(model->config());
+        const auto table = CO_TRY(model->weights());
+        const auto memory = [&](bool checkpointing) {
+            const auto needed =
+                train::gpu_memory(*config, *table, adapter, {.tokens = longest, .checkpointing = checkpointing});
+            return needed.adapter + needed.sequence;
+        };
+        plan["memory"] = memory(wanted.cpu.checkpointing);
+        plan["memory_with_checkpointing"] = memory(true);
+        plan["memory_without_checkpointing"] = memory(false);
+    }
     auto backend = CO_TRY(co_await training_backend(call, *model, adapter, longest));
     training->session = CO_TRY(train::Session::create(std::move(wanted.settings), std::move(examples),
                                                       std::move(backend), [this] { return host_.now(); }));
