@@ -299,12 +299,14 @@ Task<Result<Reply>> Api::train_adapter(Call& call) {
     co_return Reply{.json = {{"adapter", id}, {"description", std::move(description)}}};
 }
 
-// {model, backend, checkpointing} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}], steps,
+// {model, backend, checkpointing, steps} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}], steps,
 // sensitivity, determined, worst_step}: relative errors, see GradcheckReport
 Task<Result<Reply>> Api::train_gradcheck(Call& call) {
     const auto model = CO_TRY(model_of(call));
     train::Fixture fixture = CO_TRY(train::read_fixture(call.blob));
     const auto longest = uint32_t(fixture.sequence.tokens.size());
+    const auto all = int64_t(fixture.losses.size());
+    fixture.losses.resize(size_t(CO_TRY(call.args.integer_or("steps", 0, all, all))));
     const auto make = [&](const lora::Adapter& adapter) { return training_backend(call, *model, adapter, longest); };
     const auto report = CO_TRY(co_await train::gradcheck(std::move(fixture), make, breathe_for(call)));
     Json gradients = Json::array();

@@ -163,7 +163,7 @@ Task<Status> GpuAdapters::add(GpuRecorder& program, gpu::Binding step, uint32_t 
                           .c_n = 1,
                           .c_batch = block * u.rank},
                          x, u.a, parts_, false, kSumParts));
-    const gpu::Binding size = CO_TRY(words_.put({u.rank, kSumParts, block * u.rank, 0}));
+    const gpu::Binding size = CO_TRY(words_.put(std::array<uint32_t, 4>{u.rank, kSumParts, block * u.rank, 0}));
     CO_TRY(co_await program.add(kernels::kSumParts, {}, {step, size, parts_, z_},
                                 {ceil_div(uint64_t(block) * u.rank, 64), 1, 1}));
     co_return co_await add_terms(program, step, u, place, 1, block);

@@ -33,7 +33,7 @@ Task<Status> GpuPass::record_attention_back(GpuRecorder& program, uint32_t layer
     const uint32_t kv_stride = 2 * shape.kv_width();
     const uint32_t matrix = query_block_ * tokens();
     for (uint32_t first = 0; first < tokens(); first += query_block_) {
-        const Binding about = CO_TRY(words_.put({first, 0, 0, 0}));
+        const Binding about = CO_TRY(words_.put(std::array<uint32_t, 4>{first, 0, 0, 0}));
         const uint32_t at = first * width;
         const bool begins = first == 0 && last_reader(shape.kv_layer) == layer;
         // The probabilities once more: keeping them would take tokens² for every layer.

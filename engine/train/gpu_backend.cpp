@@ -81,12 +81,17 @@ Task<Status> GpuBackend::record_step(Cancel cancel) {
                                     {kSquareGroups, 1, 1}));
     }
     CO_TRY(co_await program.add(kernels::kClip, {}, {settings_, sums_, found_}, {}));
+    infer::GpuRecorder forget(resources_, {});
     for (const GpuNumbers& n : numbers_) {
         if (n.count == 0) continue;
-        CO_TRY(co_await program.add(kernels::kAdamW, {}, {settings_, found_, n.gradients, n.values, n.first, n.second},
-                                    {uint32_t(std::min<size_t>((n.count + 255) / 256, kMostGroups)), 1, 1}));
+        const auto groups = uint32_t(std::min<size_t>((n.count + 255) / 256, kMostGroups));
+        for (infer::GpuRecorder* recorder : {&program, &forget}) {
+            CO_TRY(co_await recorder->add(
+                kernels::kAdamW, {}, {settings_, found_, n.gradients, n.values, n.first, n.second}, {groups, 1, 1}));
+        }
     }
     step_program_ = CO_TRY(co_await program.finish());
+    forget_program_ = CO_TRY(co_await forget.finish());
     co_return Status{};
 }
 
@@ -135,7 +140,10 @@ Task<Result<double>> GpuBackend::step(const AdamW& adamw) {
 }
 
 void GpuBackend::forget_gradients() {
-    write(&GpuNumbers::gradients, std::vector<float>(layout_.size()));
+    // Without permission a step does nothing else.
+    const std::array<float, 4> refused = {0, -1, 0, 0};
+    resources_.device().write(found_.buffer, 0, bytes_of(refused));
+    resources_.device().run(forget_program_);
 }
 
 Task<Result<std::vector<float>>> GpuBackend::read(Kind kind) {

@@ -47,7 +47,7 @@ class GpuBackend final : public Backend {
     infer::GpuResources resources_;
     std::vector<GpuNumbers> numbers_;  // [layers]
     gpu::Binding settings_, sums_, found_;
-    gpu::Id step_program_ = 0;
+    gpu::Id step_program_ = 0, forget_program_ = 0;
     uint64_t steps_ = 0;
     std::unique_ptr<GpuPass> pass_;
 };

@@ -35,7 +35,7 @@ Task<Status> GpuPass::record_head(GpuRecorder& program, uint32_t index) {
     const uint32_t d = config().width;
     const std::vector<float> weights = vector(model_->table().output_norm);
     const float cap = config().logit_softcap;
-    const Binding about = CO_TRY(words_.put({tile.first, tile.rows, 0, 0}));
+    const Binding about = CO_TRY(words_.put(std::array<uint32_t, 4>{tile.first, tile.rows, 0, 0}));
     if (index == 0) {
         CO_TRY(co_await program.add(kernels::kTakeRows, {{"kN", double(d)}},
                                     {s_.head_step, s_.rows, h_.back(), s_.picked}, {ceil_div(d, 64), tokens(), 1}));

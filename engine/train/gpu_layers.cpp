@@ -97,7 +97,7 @@ Task<Status> GpuPass::record_attention(GpuRecorder& program, uint32_t layer) {
     const uint32_t width = shape.q_width();
     const uint32_t kv_stride = 2 * shape.kv_width();
     for (uint32_t first = 0; first < tokens(); first += query_block_) {
-        const Binding about = CO_TRY(words_.put({first, 0, 0, 0}));
+        const Binding about = CO_TRY(words_.put(std::array<uint32_t, 4>{first, 0, 0, 0}));
         CO_TRY(co_await gemm(program,
                              {.m = tokens(),
                               .n = query_block_,

@@ -15,9 +15,6 @@ using lora::Target;
 namespace {
 
 constexpr uint32_t kNone = 0xFFFFFFFFu;
-// Of the scores of a block of queries, and of a tile of logits.
-constexpr uint64_t kMostScores = uint64_t{64} << 20;
-constexpr uint64_t kMostLogits = uint64_t{32} << 20;
 // Programs that are under way together: few enough to stop soon, enough for the GPU not to wait.
 constexpr uint32_t kAhead = 4;
 
@@ -32,16 +29,16 @@ std::vector<float> joined(std::vector<float> a, const std::vector<float>& b) {
 }
 
 // Queries whose scores exist at a time.
-uint32_t query_block(const model::Config& config, uint32_t tokens) {
+uint32_t query_block(const model::Config& config, uint32_t tokens, uint64_t most) {
     uint64_t heads = 1;
     for (const model::LayerConfig& layer : config.layers) heads = std::max<uint64_t>(heads, layer.heads);
-    const uint64_t fits = kMostScores / (heads * tokens * sizeof(float)) / 64 * 64;
+    const uint64_t fits = most / (heads * tokens * sizeof(float)) / 64 * 64;
     return uint32_t(std::clamp<uint64_t>(fits, 64, tokens));
 }
 
 // Rows of the head whose logits exist at a time; whole tiles of the products, so that bindings can begin there.
-uint32_t tile_rows(const model::Config& config, uint32_t tokens) {
-    const uint64_t fits = std::max<uint64_t>(kMostLogits / (uint64_t(tokens) * sizeof(float)) / 64 * 64, 64);
+uint32_t tile_rows(const model::Config& config, uint32_t tokens, uint64_t most) {
+    const uint64_t fits = std::max<uint64_t>(most / (uint64_t(tokens) * sizeof(float)) / 64 * 64, 64);
     return uint32_t(std::min<uint64_t>(fits, (uint64_t(config.vocabulary) + 3) / 4 * 4));
 }
 
@@ -57,8 +54,8 @@ GpuPass::GpuPass(std::shared_ptr<infer::GpuModel> model, const Layout& layout, c
       words_(resources_) {
     // Whole tiles of tokens.
     options_.tokens = (std::max(options_.tokens, 1u) + 63) / 64 * 64;
-    query_block_ = query_block(config(), tokens());
-    tile_rows_ = tile_rows(config(), tokens());
+    query_block_ = query_block(config(), tokens(), options_.score_bytes);
+    tile_rows_ = tile_rows(config(), tokens(), options_.logit_bytes);
 }
 
 Result<std::unique_ptr<GpuPass>> GpuPass::create(std::shared_ptr<infer::GpuModel> model, const Layout& layout,
@@ -351,7 +348,8 @@ GpuMemory gpu_memory(const model::Config& config, const model::WeightTable& tabl
     }
     const uint64_t floats = (config.layers.size() + 1) * d + keys + (options.checkpointing ? largest : tapes) +
                             3 * p * config.layers.size() + p + 8 * d + 4 * q + ffn + 9 * rank +
-                            tile_rows(config, tokens) + 2 * heads * query_block(config, tokens) + 16;
+                            tile_rows(config, tokens, options.logit_bytes) +
+                            2 * heads * query_block(config, tokens, options.score_bytes) + 16;
     out.sequence = floats * tokens * sizeof(float);
     return out;
 }

@@ -29,6 +29,9 @@ struct GpuPassOptions {
     // Keep only what each layer got, and compute the layer once more on the way back: a third more work, a fraction of
     // the memory.
     bool checkpointing = true;
+    // What the scores of a block of queries, and the logits of a tile of the vocabulary, may take.
+    uint64_t score_bytes = uint64_t{64} << 20;
+    uint64_t logit_bytes = uint64_t{32} << 20;
 };
 
 class GpuPass {

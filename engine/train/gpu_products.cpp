@@ -89,7 +89,7 @@ Task<Status> GpuPass::gemm(GpuRecorder& program, GemmShape shape, Binding p, Bin
 }
 
 Task<Status> GpuPass::sum_parts(GpuRecorder& program, uint32_t width, Binding y) {
-    const Binding size = CO_TRY(words_.put({width, infer::kSumParts, tokens() * width, 0}));
+    const Binding size = CO_TRY(words_.put(std::array<uint32_t, 4>{width, infer::kSumParts, tokens() * width, 0}));
     co_return co_await program.add(kernels::kSumParts, {}, {s_.step, size, s_.parts, y},
                                    {ceil_div(uint64_t(tokens()) * width, 64), 1, 1});
 }

@@ -4,7 +4,7 @@
 override kN: u32;
 override kAdd: u32 = 0u;
 override kEps: f32 = 1e-6;
-const kThreads = 256u;
+const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> base: array<f32>;
