@@ -47,6 +47,7 @@ Api::Methods Api::workshop_methods() {
         {"train.adapter", &Api::train_adapter},
         {"train.gradcheck", &Api::train_gradcheck},
         {"train.close", &Api::train_close},
+        {"train.bench", &Api::train_bench},
         {"gpu.check", &Api::gpu_check},
         {"session.logits", &Api::session_logits},
         {"session.perplexity", &Api::session_perplexity},

@@ -162,6 +162,7 @@ class Api {
     Task<Result<Reply>> train_adapter(Call& call);
     Task<Result<Reply>> train_gradcheck(Call& call);
     Task<Result<Reply>> train_close(Call& call);
+    Task<Result<Reply>> train_bench(Call& call);  // train_bench_method.cpp
     // As take_session.
     Result<std::shared_ptr<OpenTraining>> take_training(const Call& call) const;
     Task<Result<std::unique_ptr<train::Backend>>> training_backend(const Call& call, OpenModel& model,

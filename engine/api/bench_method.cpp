@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/median.h"
 #include "infer/gpu_runner.h"
 #include "model/memory.h"
 #include "sample/random.h"
@@ -12,11 +13,6 @@ namespace {
 
 constexpr int64_t kMostTokens = 1 << 20;
 constexpr int64_t kMostRuns = 100;
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 // Weights a decoded token reads: everything but the embedding tables, of which it reads a row, and of the experts only
 // those chosen. The head is read whole even when it is the embedding table.

@@ -8,6 +8,7 @@
 #include "infer/answer.h"
 #include "train/cpu_backend.h"
 #include "train/data.h"
+#include "train/gpu_backend.h"
 #include "train/gradcheck.h"
 #include "train/session.h"
 
@@ -133,11 +134,14 @@ Result<std::shared_ptr<OpenTraining>> Api::take_training(const Call& call) const
 }
 
 Task<Result<std::unique_ptr<train::Backend>>> Api::training_backend(const Call& call, OpenModel& model,
-                                                                    const lora::Adapter& adapter,
-                                                                    uint32_t /*longest*/) {
+                                                                    const lora::Adapter& adapter, uint32_t longest) {
     const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
     const train::CpuOptions options{.checkpointing = CO_TRY(call.args.boolean_or("checkpointing", true))};
+    if (backend == "gpu" && model.gpu_weights != nullptr) {
+        co_return CO_TRY(co_await train::GpuBackend::create(
+            model.gpu_weights, adapter, {.tokens = longest, .checkpointing = options.checkpointing}, call.cancel));
+    }
     if (backend != "cpu" || model.cpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model is not loaded for training on the backend '{}'",
                        printable(backend));
@@ -165,6 +169,18 @@ Task<Result<Reply>> Api::train_create(Call& call) {
                                                  : (model->gpu_weights != nullptr ? "gpu" : "cpu");
     Json plan = Json::object();
     if (training->backend == "cpu") plan = CO_TRY(memory_plan(*model, adapter, longest, wanted.cpu));
+    if (training->backend == "gpu") {
+        const auto config = CO_TRY(model->config());
+        const auto table = CO_TRY(model->weights());
+        const auto memory = [&](bool checkpointing) {
+            const auto needed =
+                train::gpu_memory(*config, *table, adapter, {.tokens = longest, .checkpointing = checkpointing});
+            return needed.adapter + needed.sequence;
+        };
+        plan["memory"] = memory(wanted.cpu.checkpointing);
+        plan["memory_with_checkpointing"] = memory(true);
+        plan["memory_without_checkpointing"] = memory(false);
+    }
     auto backend = CO_TRY(co_await training_backend(call, *model, adapter, longest));
     training->session = CO_TRY(train::Session::create(std::move(wanted.settings), std::move(examples),
                                                       std::move(backend), [this] { return host_.now(); }));
@@ -291,12 +307,14 @@ Task<Result<Reply>> Api::train_adapter(Call& call) {
     co_return Reply{.json = {{"adapter", id}, {"description", std::move(description)}}};
 }
 
-// {model, backend, checkpointing} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}], steps,
+// {model, backend, checkpointing, steps} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}], steps,
 // sensitivity, determined, worst_step}: relative errors, see GradcheckReport
 Task<Result<Reply>> Api::train_gradcheck(Call& call) {
     const auto model = CO_TRY(model_of(call));
     train::Fixture fixture = CO_TRY(train::read_fixture(call.blob));
     const auto longest = uint32_t(fixture.sequence.tokens.size());
+    const auto all = int64_t(fixture.losses.size());
+    fixture.losses.resize(size_t(CO_TRY(call.args.integer_or("steps", 0, all, all))));
     const auto make = [&](const lora::Adapter& adapter) { return training_backend(call, *model, adapter, longest); };
     const auto report = CO_TRY(co_await train::gradcheck(std::move(fixture), make, breathe_for(call)));
     Json gradients = Json::array();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <optional>
 
 namespace lapidary {
@@ -18,6 +19,11 @@ constexpr std::optional<T> checked_mul(T a, T b) {
     T product;
     if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
     return product;
+}
+
+// How many pieces of b make up a; for counts that are known to be small.
+constexpr uint32_t ceil_div(uint64_t a, uint64_t b) {
+    return uint32_t((a + b - 1) / b);
 }
 
 // The smallest multiple of `alignment` (a power of two) that is ≥ value.

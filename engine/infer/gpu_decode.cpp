@@ -2,16 +2,13 @@
 // is done by the workgroups of the second one (matvec.wgsl), and everything about attention is one dispatch.
 #include <utility>
 
+#include "base/checked.h"
 #include "infer/gpu_division.h"
 #include "infer/gpu_forward.h"
 #include "model/memory.h"
 
 namespace lapidary::infer {
 namespace {
-
-uint32_t ceil_div(uint64_t a, uint64_t b) {
-    return uint32_t((a + b - 1) / b);
-}
 
 // How many query heads that share a key head one workgroup takes: two where it has room. Four read less, but there are
 // fewer workgroups then, each with more to do.

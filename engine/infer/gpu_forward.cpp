@@ -3,37 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "infer/gpu_division.h"
+#include "infer/gpu_rope.h"
 #include "model/memory.h"
-#include "reference/ops.h"
 
 namespace lapidary::infer {
+
+using Group = GpuAdapters::Group;
+
 namespace {
-
-uint32_t ceil_div(uint64_t a, uint64_t b) {
-    return uint32_t((a + b - 1) / b);
-}
-
-// Turns a position, in three parts: the first two have 12 significant bits (heads.wgsl says why).
-void append_rate(double radians, std::vector<float>& out) {
-    const auto coarse = [](double value) {
-        if (value == 0) return 0.0;
-        int exponent = 0;
-        const double mantissa = std::frexp(value, &exponent);
-        return std::ldexp(std::trunc(std::ldexp(mantissa, 12)), exponent - 12);
-    };
-    const double turns = radians / (2 * 3.14159265358979323846);
-    const double first = coarse(turns);
-    const double second = coarse(turns - first);
-    out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
-}
-
-std::vector<float> rates_of(const std::vector<double>& frequencies) {
-    std::vector<float> out;
-    // Frequencies that stand for "never turns" are below what a float can hold: zero.
-    for (const double f : frequencies) append_rate(f < 1e-20 ? 0.0 : f, out);
-    return out;
-}
 
 std::vector<float> joined(std::initializer_list<std::vector<float>> parts) {
     std::vector<float> out;
@@ -130,20 +109,9 @@ Status GpuForward::allocate() {
     a_.candidates = TRY(resources_.buffer(kCandidates * 8, "candidates"));
     a_.spare = TRY(resources_.buffer(1024, "spare"));
 
-    std::vector<float> divisors = model_->vector(model_->table().rope_freqs);
-    for (const model::LayerConfig& layer : config.layers) {
-        if (layer.sliding && rates_sliding_.buffer == 0) {
-            rates_sliding_ = TRY(resources_.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_sliding, {})), "rope sliding"));
-        }
-        if (!layer.sliding && rates_full_.buffer == 0) {
-            if (divisors.empty()) {
-                divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
-            }
-            rates_full_ = TRY(resources_.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)), "rope full"));
-        }
-    }
+    const RopeRates rates = TRY(rope_rates(resources_, *model_));
+    rates_full_ = rates.full;
+    rates_sliding_ = rates.sliding;
     return {};
 }
 
@@ -208,7 +176,8 @@ uint32_t GpuForward::max_splits(uint32_t layer) const {
 }
 
 Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block) {
-    if (p.experts > 0) co_return co_await row_product(program, p, block);
+    // One token with adapters goes this way too: it takes a kernel that reads weights for one.
+    if (p.experts > 0 || block == 1) co_return co_await row_product(program, p, block);
     const GpuMatrix& m = *p.matrix;
     const bool whole = p.finish == Finish::gelu_gate;
     if (whole && m.pieces.size() > 1) {
@@ -238,7 +207,7 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
     const model::Config& config = model_->config();
     const int add = s.x2.buffer != 0 ? 2 : s.x.buffer != 0 ? 1 : 0;
     s.weights.push_back(s.scale);
-    const gpu::Binding weights = CO_TRY(resources_.floats(s.weights, "norms"));
+    const gpu::Binding weights = CO_TRY(keeper().floats(s.weights, "norms"));
     const gpu::Binding nothing = a_.step;
     // Two writable bindings must not overlap: each stand-in gets a part of the spare buffer.
     const gpu::Binding spare{a_.spare.buffer, 0, 256};
@@ -269,13 +238,17 @@ Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
         co_return Status{};
     };
     CO_TRY(co_await gather(model_->token_embd, double(std::sqrt(float(config.width))), a_.h));
+    if (adapters_ != nullptr) {
+        CO_TRY(co_await adapters_->add_embedding(program, a_.step, a_.ids, std::sqrt(float(config.width)), a_.h,
+                                                 config.width, block));
+    }
     if (config.per_layer_width > 0) {
         CO_TRY(co_await gather(model_->per_layer_token_embd, double(std::sqrt(float(config.per_layer_width))),
                                a_.token_inputs));
         const Product context{.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context};
         CO_TRY(co_await (block == 1 ? row_product(program, context) : product(program, context, block)));
         const gpu::Binding norm =
-            CO_TRY(resources_.floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
+            CO_TRY(keeper().floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
         CO_TRY(co_await program.add(kernels::kPerLayer,
                                     {{"kP", double(config.per_layer_width)},
                                      {"kScale", double(1.0f / std::sqrt(float(config.width)))},
@@ -305,6 +278,9 @@ Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer
             program, {.matrix = &matrix, .x = a_.xn, .y = a_.qkv, .y_stride = stride, .y_offset = offset}, block));
         offset += matrix.rows;
     }
+    CO_TRY(co_await adapt(
+        program, layer, Group::qkv, a_.xn,
+        {.y = a_.qkv, .stride = stride, .k = shape.q_width(), .v = shape.q_width() + shape.kv_width()}, block));
     const LayerCache& cache = caches_[shape.kv_layer];
     const bool has_v = model_->table().layers[layer].attn_v.present();
     const gpu::Binding spare_k{a_.spare.buffer, 0, 256};
@@ -336,8 +312,9 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
                                  {"kRing", double(cache.ring)},
                                  {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0}},
                                 {a_.step, a_.qkv, cache.k, cache.v, a_.attended}, {shape.heads, block, 1}));
-    co_return co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o},
-                               block);
+    CO_TRY(
+        co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o}, block));
+    co_return co_await adapt(program, layer, Group::o, a_.attended, {.y = a_.o, .stride = config.width}, block);
 }
 
 Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h) {
@@ -353,7 +330,7 @@ Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, ui
                          block));
     const Product router{.matrix = &w.router, .x = a_.router_in, .y = a_.router_logits};
     CO_TRY(co_await (block == 1 ? row_product(program, router) : product(program, router, block)));
-    const gpu::Binding scales = CO_TRY(resources_.floats(model_->vector(names.expert_down_scale), "expert scales"));
+    const gpu::Binding scales = CO_TRY(keeper().floats(model_->vector(names.expert_down_scale), "expert scales"));
     CO_TRY(co_await program.add(kernels::kRoute, {{"kExperts", double(moe.count)}, {"kUsed", double(moe.used)}},
                                 {a_.step, a_.router_logits, scales, a_.expert_ids, a_.shares},
                                 {ceil_div(block, 64), 1, 1}));
@@ -386,15 +363,25 @@ Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, ui
 Task<Status> GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::LayerConfig& shape = model_->config().layers[layer];
     const GpuLayer& w = model_->layers[layer];
-    CO_TRY(co_await product(program,
-                            {.matrix = &w.gate_up,
-                             .x = a_.xn,
-                             .y = a_.ff,
-                             .finish = Finish::gelu_gate,
-                             .out_rows = shape.ffn,
-                             .y_stride = shape.ffn},
-                            block));
+    Product gate_up{.matrix = &w.gate_up,
+                    .x = a_.xn,
+                    .y = a_.ff,
+                    .finish = Finish::gelu_gate,
+                    .out_rows = shape.ffn,
+                    .y_stride = shape.ffn};
+    if (adapts(layer, Group::gate_up)) {
+        gate_up = {.matrix = &w.gate_up, .x = a_.xn, .y = adapters_->gate_up};
+        CO_TRY(co_await product(program, gate_up, block));
+        CO_TRY(co_await adapt(program, layer, Group::gate_up, a_.xn,
+                              {.y = adapters_->gate_up, .stride = uint64_t{2} * shape.ffn, .up = shape.ffn}, block));
+        CO_TRY(co_await program.add(kernels::kGate, {{"kN", double(shape.ffn)}},
+                                    {a_.step, adapters_->gate_up, a_.step, a_.ff},
+                                    {ceil_div(shape.ffn, 64), block, 1}));
+    } else {
+        CO_TRY(co_await product(program, gate_up, block));
+    }
     CO_TRY(co_await product(program, {.matrix = &w.down, .x = a_.ff, .y = a_.o}, block));
+    CO_TRY(co_await adapt(program, layer, Group::down, a_.ff, {.y = a_.o, .stride = model_->config().width}, block));
     if (model_->table().layers[layer].is_moe()) CO_TRY(co_await record_experts(program, layer, block, a_.h));
     co_return Status{};
 }
@@ -437,18 +424,64 @@ Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint
         co_return co_await seam(program, std::move(after), block);
     }
     CO_TRY(co_await seam(program, std::move(after), block));
-    CO_TRY(co_await product(program,
-                            {.matrix = &model_->layers[layer].inp_gate,
-                             .x = a_.h,
-                             .y = a_.gate,
-                             .finish = Finish::gelu_times_aux,
-                             .aux = per_layer_inputs(layer),
-                             .aux_stride = uint64_t(config.per_layer_width) * config.layers.size(),
-                             .aux_offset = per_layer_offset(layer)},
-                            block));
-    CO_TRY(co_await product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}, block));
+    CO_TRY(co_await record_per_layer_input(program, layer, block));
     co_return co_await seam(
         program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
+}
+
+// o = proj · (gelu(inp_gate · h) ⊙ the layer's input)
+Task<Status> GpuForward::record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block) {
+    const model::Config& config = model_->config();
+    const uint64_t p = config.per_layer_width;
+    Product gate{.matrix = &model_->layers[layer].inp_gate, .x = a_.h, .y = a_.gate};
+    gpu::Binding gated = a_.gate;
+    if (adapts(layer, Group::inp_gate)) {
+        gated = adapters_->gated;
+        CO_TRY(co_await product(program, gate, block));
+        CO_TRY(co_await adapt(program, layer, Group::inp_gate, a_.h, {.y = a_.gate, .stride = p}, block));
+        CO_TRY(co_await program.add(kernels::kGate,
+                                    {{"kN", double(p)},
+                                     {"kPaired", 0},
+                                     {"kAuxStride", double(p * config.layers.size())},
+                                     {"kAuxOffset", double(per_layer_offset(layer))}},
+                                    {a_.step, a_.gate, per_layer_inputs(layer), gated}, {ceil_div(p, 64), block, 1}));
+    } else {
+        gate.finish = Finish::gelu_times_aux;
+        gate.aux = per_layer_inputs(layer);
+        gate.aux_stride = p * config.layers.size();
+        gate.aux_offset = per_layer_offset(layer);
+        CO_TRY(co_await product(program, gate, block));
+    }
+    CO_TRY(co_await product(program, {.matrix = &model_->layers[layer].proj, .x = gated, .y = a_.o}, block));
+    co_return co_await adapt(program, layer, Group::proj, gated, {.y = a_.o, .stride = config.width}, block);
+}
+
+Task<Status> GpuForward::adapt(GpuRecorder& program, uint32_t layer, Group group, gpu::Binding x,
+                               GpuAdapters::Place place, uint32_t block) {
+    if (!adapts(layer, group)) co_return Status{};
+    co_return co_await adapters_->add(program, a_.step, layer, group, x, place, block);
+}
+
+Status GpuForward::use_adapters(std::span<const lora::Active> active) {
+    adapters_ = nullptr;
+    if (active.empty()) return {};
+    TRY(lora::check_fits(active, model_->table()));
+    const auto known =
+        std::ranges::find_if(adapter_sets_, [&](const auto& set) { return std::ranges::equal(set->active(), active); });
+    if (known != adapter_sets_.end()) {
+        std::rotate(known, known + 1, adapter_sets_.end());
+    } else {
+        if (adapter_sets_.size() == kAdapterSets) adapter_sets_.erase(adapter_sets_.begin());
+        adapter_sets_.push_back(TRY(GpuAdapters::create(*model_, active, resources_.variant(), kMaxBlock)));
+    }
+    adapters_ = adapter_sets_.back().get();
+    return {};
+}
+
+uint64_t GpuForward::bytes() const {
+    uint64_t bytes = resources_.bytes();
+    for (const auto& set : adapter_sets_) bytes += set->resources().bytes();
+    return bytes;
 }
 
 uint32_t GpuForward::complete_layers(Depth depth) const {
@@ -459,7 +492,7 @@ uint32_t GpuForward::complete_layers(Depth depth) const {
 
 Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
     CO_TRY(co_await record_inputs(program, block));
-    if (block == 1) co_return co_await decode_layers(program, depth);
+    if (block == 1 && adapters_ == nullptr) co_return co_await decode_layers(program, depth);
     CO_TRY(co_await seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn}, block));
     const uint32_t complete = complete_layers(depth);
     for (uint32_t layer = 0; layer < complete; ++layer) CO_TRY(co_await record_layer(program, layer, block));
@@ -469,30 +502,42 @@ Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Dep
 
 // logits[0 …] = head of `rows` rows of normed activations
 Task<Status> GpuForward::record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows) {
-    const auto finish = model_->config().logit_softcap > 0 ? Finish::softcap : Finish::plain;
-    const Product head{.matrix = &model_->head(), .x = x, .y = a_.logits, .finish = finish};
-    co_return co_await (rows == 1 ? row_product(program, head) : product(program, head, rows));
+    const float cap = model_->config().logit_softcap;
+    const bool later = adapts(0, Group::output);  // what adapters add comes before the cap
+    const Product head{.matrix = &model_->head(),
+                       .x = x,
+                       .y = a_.logits,
+                       .finish = cap > 0 && !later ? Finish::softcap : Finish::plain};
+    CO_TRY(co_await (rows == 1 ? row_product(program, head) : product(program, head, rows)));
+    if (!later) co_return Status{};
+    const uint64_t n = model_->config().vocabulary;
+    CO_TRY(co_await adapt(program, 0, Group::output, x, {.y = a_.logits, .stride = n}, rows));
+    if (cap == 0) co_return Status{};
+    co_return co_await program.add(kernels::kSoftcap, {{"kN", double(n)}, {"kCap", double(cap)}}, {a_.step, a_.logits},
+                                   {ceil_div(n, 64), rows, 1});
 }
 
 Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Cancel cancel) {
-    const auto key = std::pair(block, depth);
-    if (const auto it = layers_programs_.find(key); it != layers_programs_.end()) co_return it->second;
-    GpuRecorder program(resources_, cancel);
+    auto& programs = adapters_ != nullptr ? adapters_->layers_programs : layers_programs_;
+    const auto key = std::pair(block, uint8_t(depth));
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel, &keeper());
     CO_TRY(co_await record_layers(program, block, depth));
     const gpu::Id id = CO_TRY(co_await program.finish());
-    layers_programs_.emplace(key, id);
+    programs.emplace(key, id);
     co_return id;
 }
 
 Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows, Cancel cancel) {
     const auto key = std::pair(first_row, rows);
-    if (const auto it = head_programs_.find(key); it != head_programs_.end()) co_return it->second;
-    GpuRecorder program(resources_, cancel);
+    auto& programs = adapters_ != nullptr ? adapters_->head_programs : head_programs_;
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel, &keeper());
     const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
     CO_TRY(co_await record_head(program, x, rows));
     const gpu::Id id = CO_TRY(co_await program.finish());
-    head_programs_.emplace(key, id);
+    programs.emplace(key, id);
     co_return id;
 }
 

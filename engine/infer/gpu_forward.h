@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "infer/gpu_adapters.h"
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
 #include "infer/gpu_state.h"
@@ -37,7 +38,7 @@ class GpuForward {
     [[nodiscard]] gpu::Device& device() const { return resources_.device(); }
     [[nodiscard]] const model::Config& config() const { return model_->config(); }
     [[nodiscard]] const GpuOptions& options() const { return options_; }
-    [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
+    [[nodiscard]] uint64_t bytes() const;
     [[nodiscard]] gpu::Binding logits() const { return a_.logits; }
     [[nodiscard]] gpu::Binding history() const { return a_.history; }
 
@@ -45,6 +46,9 @@ class GpuForward {
     [[nodiscard]] gpu::Binding hidden() const { return a_.xn; }
     // Where keys and values are.
     [[nodiscard]] std::vector<CacheRegion> cache_regions() const;
+
+    // The adapters of everything recorded and run from now on; sets that were used lately are still there.
+    Status use_adapters(std::span<const lora::Active> active);
 
     // What the next run works on.
     void write_tokens(std::span<const int32_t> tokens);
@@ -141,6 +145,15 @@ class GpuForward {
     Task<Status> record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows);
     Task<Status> record_choice(GpuRecorder& program, Choice choice);
     Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
+    // Adds what the adapters in use have for these matrices, if there are any.
+    Task<Status> adapt(GpuRecorder& program, uint32_t layer, GpuAdapters::Group group, gpu::Binding x,
+                       GpuAdapters::Place place, uint32_t block);
+    [[nodiscard]] bool adapts(uint32_t layer, GpuAdapters::Group group) const {
+        return adapters_ != nullptr && adapters_->updates(layer, group).rank > 0;
+    }
+    // Who owns what is made for programs now.
+    GpuResources& keeper() { return adapters_ != nullptr ? adapters_->resources() : resources_; }
+    Task<Status> record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block);
     Task<Status> seam(GpuRecorder& program, Seam s, uint32_t block);
 
     // One token, in as few dispatches as possible: gpu_decode.cpp.
@@ -178,10 +191,14 @@ class GpuForward {
     std::vector<LayerCache> caches_;
     gpu::Binding rates_full_, rates_sliding_;
     std::vector<gpu::Binding> head_norms_;
-    std::map<std::pair<uint32_t, Depth>, gpu::Id> layers_programs_;   // by block size
-    std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;  // by first row and rows
-    std::map<Choice, gpu::Id> decode_programs_, choice_programs_;
+    std::map<std::pair<uint32_t, uint8_t>, gpu::Id> layers_programs_;  // by block size and depth
+    std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;   // by first row and rows
+    std::map<Choice, gpu::Id> choice_programs_;
+    std::map<uint8_t, gpu::Id> decode_programs_;  // by choice
     std::vector<GpuRecorder::Labelled> greedy_commands_;
+    static constexpr size_t kAdapterSets = 4;
+    std::vector<std::unique_ptr<GpuAdapters>> adapter_sets_;  // the one used last is the last
+    GpuAdapters* adapters_ = nullptr;                         // those in use
 };
 
 }  // namespace lapidary::infer

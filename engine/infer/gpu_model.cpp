@@ -52,7 +52,9 @@ struct GpuModel::Loader {
     Status allocate(GpuMatrix& matrix, const std::string& label) const {
         const gpu::Info& info = out.device_.info();
         const uint64_t most = std::min(info.max_binding_bytes, info.max_buffer_bytes);
-        const uint64_t rows_each = std::min(matrix.rows, most / kernels::gpu_bytes(matrix.format, 1, matrix.cols));
+        uint64_t rows_each = std::min(matrix.rows, most / kernels::gpu_bytes(matrix.format, 1, matrix.cols));
+        // Parts begin where kernels that take several rows at once can begin.
+        if (rows_each < matrix.rows && rows_each > 64) rows_each -= rows_each % 64;
         if (rows_each == 0) return fail(Code::unsupported, "a row of '{}' does not fit into a GPU binding", label);
         for (uint64_t row = 0; row < matrix.rows; row += rows_each) {
             const uint64_t rows = std::min(rows_each, matrix.rows - row);

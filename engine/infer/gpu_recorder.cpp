@@ -91,11 +91,11 @@ Task<Result<gpu::Id>> GpuRecorder::finish() {
         const Dispatch& dispatch = dispatches_[i];
         const gpu::Id pipeline = resources_.pipeline(wanted_[i]);
         const gpu::Id group = CO_TRY(resources_.device().bind_group(pipeline, dispatch.bindings));
-        resources_.own(group);
+        keeper_.own(group);
         commands_.push_back({pipeline, group, dispatch.grid.x, dispatch.grid.y, dispatch.grid.z});
     }
     const gpu::Id id = CO_TRY(resources_.device().program(commands_));
-    resources_.own(id);
+    keeper_.own(id);
     co_return id;
 }
 

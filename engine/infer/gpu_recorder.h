@@ -57,7 +57,9 @@ struct Grid {
 
 class GpuRecorder {
   public:
-    GpuRecorder(GpuResources& resources, Cancel cancel) : resources_(resources), cancel_(std::move(cancel)) {}
+    // Pipelines are the resources'; what is made for this program alone belongs to `keeper`, if there is one.
+    GpuRecorder(GpuResources& resources, Cancel cancel, GpuResources* keeper = nullptr)
+        : resources_(resources), keeper_(keeper != nullptr ? *keeper : resources), cancel_(std::move(cancel)) {}
 
     Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
                      std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32);
@@ -73,6 +75,7 @@ class GpuRecorder {
 
   private:
     GpuResources& resources_;
+    GpuResources& keeper_;
     Cancel cancel_;
     struct Dispatch {
         std::vector<gpu::Binding> bindings;

@@ -155,8 +155,7 @@ Task<Status> GpuRunner::load_state(std::span<const int32_t> tokens, GetState get
 
 Task<Status> GpuRunner::set_adapters(std::span<const lora::Active> active) {
     truncate(0);
-    if (active.empty()) co_return Status{};
-    co_return fail(Code::unsupported, "adapters work on the CPU backend only");
+    co_return forward_->use_adapters(active);
 }
 
 bool GpuRunner::can_stream(const sample::Params& params) const {

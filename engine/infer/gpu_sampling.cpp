@@ -89,14 +89,16 @@ Task<Result<gpu::Id>> GpuForward::choice_program(Choice choice, Cancel cancel) {
 }
 
 Task<Result<gpu::Id>> GpuForward::decode_program(Choice choice, Cancel cancel) {
-    if (const auto it = decode_programs_.find(choice); it != decode_programs_.end()) co_return it->second;
-    GpuRecorder program(resources_, cancel);
+    auto& programs = adapters_ != nullptr ? adapters_->decode_programs : decode_programs_;
+    const auto key = uint8_t(choice);
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    GpuRecorder program(resources_, cancel, &keeper());
     CO_TRY(co_await record_layers(program, 1, Depth::all));
     CO_TRY(co_await record_head(program, a_.xn, 1));
     CO_TRY(co_await record_choice(program, choice));
     const gpu::Id id = CO_TRY(co_await program.finish());
-    if (choice == Choice::likeliest) greedy_commands_ = program.labelled();
-    decode_programs_.emplace(choice, id);
+    if (choice == Choice::likeliest && adapters_ == nullptr) greedy_commands_ = program.labelled();
+    programs.emplace(key, id);
     co_return id;
 }
 

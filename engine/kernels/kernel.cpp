@@ -45,6 +45,7 @@ const Kernel kToPlanes{"to_planes", wgsl::to_planes, {kRead, kWrite}, 2, needs::
 const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
 const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
 const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kSoftcap{"softcap", wgsl::softcap, {kRead, kWrite}, 2, 0};
 const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
 const Kernel kSampleAdjust{
     "sample_adjust", wgsl::sample_adjust, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
@@ -54,6 +55,38 @@ const Kernel kSampleCollect{
     "sample_collect", wgsl::sample_collect, {kRead, kRead, kRead, kWrite, kWrite}, 5, needs::sampling};
 const Kernel kSamplePick{
     "sample_pick", wgsl::sample_pick, {kWrite, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
+
+const Kernel kGemm{"gemm", wgsl::train_gemm, {kRead, kRead, kRead, kRead, kRead, kWrite}, 6, 0};
+const Kernel kMatmulBack{
+    "matmul_back", wgsl::train_matmul_back, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::weights};
+const Kernel kNorm{"norm", wgsl::train_norm, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
+const Kernel kNormBack{"norm_back", wgsl::train_norm_back, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
+const Kernel kSplitHeads{"split_heads",
+                         wgsl::train_split_heads,
+                         {kRead, kRead, kRead, kRead, kRead, kWrite, kWrite},
+                         7,
+                         needs::sums | needs::rope};
+const Kernel kSplitHeadsBack{"split_heads_back",
+                             wgsl::train_split_heads_back,
+                             {kRead, kRead, kRead, kRead, kRead, kRead, kRead, kWrite},
+                             8,
+                             needs::sums | needs::rope};
+const Kernel kSoftmax{"softmax", wgsl::train_softmax, {kRead, kRead, kRead, kWrite}, 4, needs::sums};
+const Kernel kSoftmaxBack{"softmax_back", wgsl::train_softmax_back, {kRead, kRead, kRead, kWrite}, 4, needs::sums};
+const Kernel kGate{"gate", wgsl::train_gate, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kGateBack{"gate_back", wgsl::train_gate_back, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kSumParts{"sum_parts", wgsl::train_sum_parts, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kTakeRows{"take_rows", wgsl::train_take_rows, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kCrossEntropy{
+    "cross_entropy", wgsl::train_cross_entropy, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
+const Kernel kCrossEntropyBack{
+    "cross_entropy_back", wgsl::train_cross_entropy_back, {kRead, kRead, kRead, kRead, kWrite}, 5, 0};
+const Kernel kExpertLists{"expert_lists", wgsl::train_expert_lists, {kRead, kRead, kWrite}, 3, 0};
+const Kernel kRouteBack{
+    "route_back", wgsl::train_route_back, {kRead, kRead, kRead, kRead, kRead, kWrite, kWrite}, 7, needs::sums};
+const Kernel kSquares{"squares", wgsl::train_squares, {kRead, kWrite}, 2, needs::sums};
+const Kernel kClip{"clip", wgsl::train_clip, {kRead, kRead, kWrite}, 3, needs::sums};
+const Kernel kAdamW{"adamw", wgsl::train_adamw, {kRead, kRead, kWrite, kWrite, kWrite, kWrite}, 6, 0};
 
 std::string shader(const Kernel& kernel, Format format, Variant variant) {
     const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };

@@ -49,12 +49,34 @@ extern const Kernel kToPlanes;         // x, y
 extern const Kernel kPerLayer;         // step, context, tokens, w, y
 extern const Kernel kRoute;            // step, logits, scales, ids, shares
 extern const Kernel kCombine;          // step, shares, x, y
+extern const Kernel kSoftcap;          // step, y
 extern const Kernel kArgmax;           // step, logits, best, ids, history
 extern const Kernel kSampleAdjust;     // step, sampling, history, biases, logits, bins
 extern const Kernel kSampleMask;       // mask, logits
 extern const Kernel kSampleCount;      // logits, best, bins
 extern const Kernel kSampleCollect;    // sampling, logits, best, bins, candidates
 extern const Kernel kSamplePick;       // step, sampling, bins, candidates, ids, history
+
+// Of training, in train/.
+extern const Kernel kGemm;              // step, shape, p, q, drops, c
+extern const Kernel kMatmulBack;        // step, w, dy, lists, dx
+extern const Kernel kNorm;              // step, base, x, w, y
+extern const Kernel kNormBack;          // step, x, w, dy, dx
+extern const Kernel kSplitHeads;        // step, places, norms, rates, qkv, q, kv
+extern const Kernel kSplitHeadsBack;    // step, places, norms, rates, qkv, dq, dkv, dqkv
+extern const Kernel kSoftmax;           // step, first, places, scores
+extern const Kernel kSoftmaxBack;       // step, first, p, dp
+extern const Kernel kGate;              // step, g, aux, y
+extern const Kernel kGateBack;          // step, dy, aux, g
+extern const Kernel kSumParts;          // step, size, parts, y
+extern const Kernel kTakeRows;          // step, rows, x, y
+extern const Kernel kCrossEntropy;      // step, tile, targets, logits, sums
+extern const Kernel kCrossEntropyBack;  // step, tile, targets, sums, logits
+extern const Kernel kExpertLists;       // step, ids, lists
+extern const Kernel kRouteBack;         // step, ids, shares, scales, dy, x, logits
+extern const Kernel kSquares;           // x, sums
+extern const Kernel kClip;              // settings, sums, found
+extern const Kernel kAdamW;             // settings, found, g, value, first, second
 
 // How threads add up what they have: through workgroup memory, or by shuffling within subgroups of at least 32.
 enum class Reduction : uint8_t { shared, subgroup };

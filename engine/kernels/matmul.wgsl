@@ -2,6 +2,8 @@
 //
 // A workgroup computes a tile of 64 rows × 64 tokens; thread (tx, ty) the rows tx + 16 i and the tokens ty + 16 j. A step
 // takes 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
+// With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as train/expert_lists.wgsl
+// has them, at most kMost each; kShare of them share a row of x. grid: (…, kExperts · kMost / 64).
 // grid: (outputs / kOutputs, tokens / 64). finish as in matvec: with 1, the tile's first 32 rows are gate's, the others up's.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
@@ -12,6 +14,10 @@ override kFinish: u32 = 0u;
 override kAuxStride: u32 = 0u;
 override kAuxOffset: u32 = 0u;
 override kCap: f32 = 30.0;
+override kExperts: u32 = 0u;
+override kMost: u32 = 64u;
+override kShare: u32 = 1u;
+override kTiles: u32 = (kMost + 63u) / 64u;
 override kOutputs: u32 = select(64u, 32u, kFinish == 1u);  // a tile's
 
 @group(0) @binding(0) var<storage, read> step: Step;
@@ -30,8 +36,14 @@ fn w_row(first: u32, r: u32) -> u32 {
     return min(first + r, kOut - 1u);
 }
 
+// Where the token is that comes `i`-th.
+fn token_at(expert: u32, i: u32) -> u32 {
+    if (kExperts == 0u) { return i; }
+    return aux[kExperts + expert * kMost + i];
+}
+
 fn finish(token: u32, row: u32, a: f32, b: f32) {
-    if (row >= kOut || token >= step.tokens) { return; }
+    if (row >= kOut) { return; }
     var v = a;
     if (kFinish == 1u) { v = gelu(a) * b; }
     if (kFinish == 2u) { v = gelu(a) * bitcast<f32>(aux[token * kAuxStride + kAuxOffset + row]); }
@@ -54,13 +66,20 @@ fn finish_token(token: u32, first: u32, tx: u32, sum: vec4f) {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let first = group.x * kOutputs;
-    let token0 = group.y * 64u;
-    if (token0 >= step.tokens) { return; }
+    var expert = 0u;
+    var token0 = group.y * 64u;
+    var tokens = step.tokens;
+    if (kExperts > 0u) {
+        expert = group.y / kTiles;
+        token0 = group.y % kTiles * 64u;
+        tokens = aux[expert];
+    }
+    if (token0 >= tokens) { return; }
     // Quarters of the workgroup fill the tiles: two threads a row of W, two a token; each brings a run of 16.
     let lane = t % 64u;
     let second = (t / 64u) % 2u == 1u;
-    let row = w_row(first, lane);
-    let x_base = min(token0 + lane, step.tokens - 1u) * (kCols / 4u);
+    let row = expert * kOut * select(1u, 2u, kFinish == 1u) + w_row(first, lane);
+    let x_base = token_at(expert, min(token0 + lane, tokens - 1u)) / kShare * (kCols / 4u);
     let place = lane * 8u;
     let k0 = select(0u, 4u, second);
     let swap = lane % 8u;
@@ -103,8 +122,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         }
         workgroupBarrier();
     }
-    finish_token(token0 + ty, first, tx, s0);
-    finish_token(token0 + ty + 16u, first, tx, s1);
-    finish_token(token0 + ty + 32u, first, tx, s2);
-    finish_token(token0 + ty + 48u, first, tx, s3);
+    let i = token0 + ty;
+    if (i < tokens) { finish_token(token_at(expert, i), first, tx, s0); }
+    if (i + 16u < tokens) { finish_token(token_at(expert, i + 16u), first, tx, s1); }
+    if (i + 32u < tokens) { finish_token(token_at(expert, i + 32u), first, tx, s2); }
+    if (i + 48u < tokens) { finish_token(token_at(expert, i + 48u), first, tx, s3); }
 }

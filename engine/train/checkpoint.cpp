@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "chat/json.h"
 #include "lora/safetensors.h"
+#include "train/float_bytes.h"
 
 namespace lapidary::train {
 namespace {
@@ -15,10 +16,6 @@ using chat::Json;
 constexpr std::string_view kKind = "lapidary training";
 constexpr std::string_view kVersion = "1";
 constexpr size_t kMaxUpdates = 65536;
-
-std::span<const uint8_t> bytes_of(std::span<const float> values) {
-    return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
-}
 
 uint64_t checksum_of(const Checkpoint& checkpoint, std::string_view description) {
     Checksum sum;

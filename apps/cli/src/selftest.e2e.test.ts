@@ -13,20 +13,23 @@ const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no s
 
 /** The names of the kernels there are: every file with an entry point is one. */
 async function kernelFiles(): Promise<string[]> {
-    const folder = path.join(root, 'engine', 'kernels');
-    const files = (await fs.readdir(folder)).filter((name) => name.endsWith('.wgsl'));
-    const texts = await Promise.all(files.map((name) => fs.readFile(path.join(folder, name), 'utf8')));
-    return files.filter((_, i) => texts[i]?.includes('@compute')).map((name) => name.replace('.wgsl', ''));
+    const names: string[] = [];
+    for (const folder of ['', 'train'].map((name) => path.join(root, 'engine', 'kernels', name))) {
+        const files = (await fs.readdir(folder)).filter((name) => name.endsWith('.wgsl'));
+        const texts = await Promise.all(files.map((name) => fs.readFile(path.join(folder, name), 'utf8')));
+        names.push(...files.filter((_, i) => texts[i]?.includes('@compute')).map((name) => name.replace('.wgsl', '')));
+    }
+    return names;
 }
 
 // Compiling is what takes a software GPU its time, seconds for a product. So the small kernels are checked in every
 // weight format, and products in those that differ in how they are multiplied: the formats' own part is the same in gather.
 test('every kernel computes what its reference does', options, async () => {
-    const small = (await kernelFiles()).filter((name) => name !== 'matmul' && name !== 'matvec');
+    const small = (await kernelFiles()).filter((name) => !name.startsWith('mat'));
     const runs = [
         ['--kernels', small.join()],
         ['--kernels', 'matvec', '--formats', 'q4_k,q6_k,q8_0,f16'],
-        ['--kernels', 'matmul', '--formats', 'q4_k,f16'],
+        ['--kernels', 'matmul,matmul_back', '--formats', 'q4_k,f16'],
     ];
     const checked = new Set<string>();
     for (const run of runs) {

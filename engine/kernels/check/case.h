@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked.h"
 #include "kernels/check/random.h"
 #include "kernels/kernel.h"
 
@@ -70,9 +71,5 @@ struct Case {
     std::vector<Dispatch> dispatches;
     std::function<std::vector<Array>(Random&)> arrays;
 };
-
-inline uint32_t ceil_div(uint64_t a, uint64_t b) {
-    return uint32_t((a + b - 1) / b);
-}
 
 }  // namespace lapidary::kernels::check

@@ -1,3 +1,4 @@
+#include "kernels/check/expert_lists.h"
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
 
@@ -9,18 +10,28 @@ std::vector<Array> arrays_of(const Product& p, Random& random) {
     const Operands operands = operands_of(p, random);
     const std::vector<float> x = random.floats(x_rows(p) * size_t(p.cols));
     Array y = y_of(p, operands, std::vector<double>(x.begin(), x.end()), random);
-    return {step(0, p.tokens), given(operands.w.packed), given(x), operands.aux(p), std::move(y)};
+    const uint32_t slots = p.tokens * p.slots;
+    Array aux = p.experts > 0 ? given(lists_of(operands.chosen, p.experts, slots)) : operands.aux(p);
+    return {step(0, p.tokens), given(operands.w.packed), given(x), std::move(aux), std::move(y)};
 }
 
 Case matmul(const Product& p) {
     constexpr uint32_t kTile = 64;
     const uint32_t outputs = p.finish == Finish::gelu_gate ? kTile / 2 : kTile;
     // Blocks of tokens are rarely full: one tile of them more than there is anything to do for.
-    const Grid grid{ceil_div(p.out, outputs), ceil_div(p.tokens, kTile) + 1, 1};
+    Grid grid{ceil_div(p.out, outputs), ceil_div(p.tokens, kTile) + 1, 1};
+    std::vector<gpu::Constant> constants = constants_of(p);
+    if (p.experts > 0) {
+        const uint32_t slots = p.tokens * p.slots;
+        grid.y = p.experts * ceil_div(slots, kTile);
+        constants.push_back({"kExperts", double(p.experts)});
+        constants.push_back({"kMost", double(slots)});
+        constants.push_back({"kShare", p.x_per_slot ? 1.0 : double(p.slots)});
+    }
     return {.shape = shape_of(p),
             .weights = p.type,
             .limit = limit_of(p),
-            .dispatches = {{kMatmul, constants_of(p), grid}},
+            .dispatches = {{kMatmul, constants, grid}},
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
 }
 
@@ -50,6 +61,10 @@ std::vector<Case> all() {
         p.tokens = tokens;
         out.push_back(matmul(p));
     }
+    // Each token goes to three of five matrices; one of them has more than a tile of slots.
+    out.push_back(matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}));
+    out.push_back(
+        matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}));
     for (const TensorType type : kOthers) {
         Product p = i8_case;
         p.type = type;

@@ -12,6 +12,17 @@ double frequency(uint32_t dim, uint32_t pair) {
     return 4 * pair >= 3 * dim / 2 ? 0 : std::pow(10'000.0, -2.0 * pair / dim);
 }
 
+void turn(std::vector<double>& x, double position) {
+    const auto dim = uint32_t(x.size());
+    for (uint32_t i = 0; i < dim / 2; ++i) {
+        const double angle = position * frequency(dim, i);
+        const double a = x[i];
+        const double b = x[i + dim / 2];
+        x[i] = a * std::cos(angle) - b * std::sin(angle);
+        x[i + dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+    }
+}
+
 }  // namespace
 
 std::vector<double> rms_norm(std::span<const double> x, std::span<const float> w) {
@@ -28,15 +39,31 @@ std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w)
     return rms_norm(std::vector<double>(x.begin(), x.end()), w);
 }
 
-void rope(std::vector<double>& x, uint32_t position) {
-    const auto dim = uint32_t(x.size());
-    for (uint32_t i = 0; i < dim / 2; ++i) {
-        const double angle = position * frequency(dim, i);
-        const double a = x[i];
-        const double b = x[i + dim / 2];
-        x[i] = a * std::cos(angle) - b * std::sin(angle);
-        x[i + dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const double> dy) {
+    const auto n = double(x.size());
+    double squares = 0;
+    double products = 0;
+    const auto g = [&](size_t i) { return dy[i] * (w.empty() ? 1.0 : double(w[i])); };
+    for (size_t i = 0; i < x.size(); ++i) {
+        squares += double(x[i]) * double(x[i]);
+        products += double(x[i]) * g(i);
     }
+    const double r = 1 / std::sqrt(squares / n + kEps);
+    std::vector<double> dx(x.size());
+    for (size_t i = 0; i < x.size(); ++i) dx[i] = r * g(i) - double(x[i]) * r * r * r * products / n;
+    return dx;
+}
+
+std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const float> dy) {
+    return rms_norm_back(x, w, std::vector<double>(dy.begin(), dy.end()));
+}
+
+void rope(std::vector<double>& x, uint32_t position) {
+    turn(x, position);
+}
+
+void rope_back(std::vector<double>& x, uint32_t position) {
+    turn(x, -double(position));
 }
 
 std::vector<float> rates_of(uint32_t dim) {

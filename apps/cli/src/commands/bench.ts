@@ -16,6 +16,9 @@ interface Flags {
     backend: string;
     kv: KvFormat;
     profile?: boolean;
+    train?: boolean;
+    rank: number;
+    checkpointing: boolean;
     json?: boolean;
 }
 
@@ -33,6 +36,9 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .addOption(backendOption())
         .addOption(kvOption())
         .option('--profile', 'also the GPU time of each kernel')
+        .option('--train', 'instead, how fast an adapter of every layer is trained on sequences of --prompt tokens')
+        .option('--rank <n>', 'of that adapter', parseInteger({ min: 1, max: 256 }), 16)
+        .option('--no-checkpointing', 'with --train: keep every activation instead of computing layers again')
         .option('--json', 'as JSON')
         .addHelpText('after', '\nExample:\n  lapidary bench model.gguf --backend gpu -p 512 -n 128 --depth 4096')
         .action(async (argument: string, flags: Flags) => {
@@ -42,6 +48,21 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                 const started = performance.now();
                 await loadWeights(model, backend, signal);
                 const loadSeconds = (performance.now() - started) / 1000;
+                const print = (measured: JsonObject) => {
+                    const result: JsonObject = {
+                        backend,
+                        ...measured,
+                        load_s: Number(loadSeconds.toFixed(2)),
+                        wasm_heap_bytes: engine.memoryBytes,
+                    };
+                    process.stdout.write(`${flags.json ? JSON.stringify(result) : describeObject(result).join('\n')}\n`);
+                };
+                if (flags.train) {
+                    const { prompt: tokens, rank, runs, checkpointing } = flags;
+                    const args = { model: model.number, tokens, rank, runs, checkpointing };
+                    print((await engine.call('train.bench', args, { signal })).json);
+                    return;
+                }
                 const context = flags.depth + Math.max(flags.prompt, 2 * flags.number) + 1;
                 const session = await model.createSession({ context, backend, kv: flags.kv, signal });
                 const progress = new ProgressLine('measuring', 'steps');
@@ -57,14 +78,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                         { onProgress: progress.update, signal },
                     )
                     .finally(() => progress.clear());
-                const result: JsonObject = {
-                    backend,
-                    ...measured,
-                    load_s: Number(loadSeconds.toFixed(2)),
-                    wasm_heap_bytes: engine.memoryBytes,
-                };
-                const text = flags.json ? JSON.stringify(result) : describeObject(result).join('\n');
-                process.stdout.write(`${text}\n`);
+                print(measured);
             });
         });
 }

@@ -6,11 +6,13 @@ import { fileError } from 'lapidary/node';
 import { backendOption, chooseBackend, loadWeights } from '../backend.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
+import { parseInteger } from '../numbers.js';
 import { formatTable } from '../terminal.js';
 
 interface Flags {
     backend: string;
     checkpointing: boolean;
+    steps?: number;
     json?: boolean;
 }
 
@@ -22,6 +24,7 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
         .argument('<fixture>', 'a safetensors file with an adapter, tokens, and the loss and gradients they give')
         .addOption(backendOption())
         .option('--no-checkpointing', 'keep every activation instead of computing layers again')
+        .option('--steps <n>', 'only so many of the AdamW steps', parseInteger({ min: 0, max: 1000 }))
         .option('--json', 'every number as JSON')
         .addHelpText('after', '\nExample:\n  lapidary gradcheck tiny.gguf tiny.lora.safetensors --backend gpu')
         .action(async (argument: string, file: string, flags: Flags) => {
@@ -31,7 +34,8 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
             await withModel(argument, signal, async ({ engine, model }) => {
                 const backend = chooseBackend(flags.backend);
                 await loadWeights(model, backend, signal);
-                const args = { model: model.number, backend, checkpointing: flags.checkpointing };
+                const { checkpointing, steps } = flags;
+                const args = { model: model.number, backend, checkpointing, ...(steps === undefined ? {} : { steps }) };
                 const { json } = await engine.call('train.gradcheck', args, { blob: fixture, signal });
                 process.stdout.write(`${flags.json ? JSON.stringify(json) : describe(json).join('\n')}\n`);
                 if (json['passed'] !== true) throw new LapidaryError('internal', 'the gradients are not those expected');

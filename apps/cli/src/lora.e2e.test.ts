@@ -1,0 +1,94 @@
+// Adapters on the GPU against the CPU's, and the gradients of training there against expected ones, on Dawn with
+// Chromium's software GPU.
+import assert from 'node:assert/strict';
+import { existsSync, promises as fs } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { floats, relativeError } from './testing/floats.js';
+import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
+import { readTensor } from './testing/safetensors.js';
+
+const fixtures = path.join(root, 'tests', 'data', 'fixtures');
+const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
+/** Compiling kernels for a processor takes it a while. */
+const slowly = { env: { LAPIDARY_GPU: 'swiftshader' }, timeoutMs: 900_000 };
+const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
+
+/** Made-up numbers that are the same every time. */
+function noise(count: number, seed: number): Float32Array {
+    let state = seed >>> 0;
+    return Float32Array.from({ length: count }, () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return (state / 2 ** 32 - 0.5) * 0.2;
+    });
+}
+
+/** A PEFT adapter for a model of width 256, of several matrices of its first layers. */
+async function writeAdapter(folder: string, modules: Record<string, [number, number]>, rank: number): Promise<string> {
+    const header: Record<string, object> = {};
+    const parts: Uint8Array[] = [];
+    let at = 0;
+    Object.entries(modules).forEach(([name, [input, output]], i) => {
+        for (const [matrix, shape] of [['A', [rank, input]], ['B', [output, rank]]] as const) {
+            const values = noise(shape[0] * shape[1], 2 * i + (matrix === 'A' ? 1 : 2));
+            const end = at + values.byteLength;
+            header[`base_model.model.model.layers.${name}.lora_${matrix}.weight`] = { dtype: 'F32', shape, data_offsets: [at, end] };
+            parts.push(new Uint8Array(values.buffer));
+            at = end;
+        }
+    });
+    const text = Buffer.from(JSON.stringify(header));
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(text.length));
+    await fs.mkdir(folder, { recursive: true });
+    await fs.writeFile(path.join(folder, 'adapter_model.safetensors'), Buffer.concat([length, text, ...parts]));
+    const config = { peft_type: 'LORA', r: rank, lora_alpha: 2 * rank, target_modules: Object.keys(modules), bias: 'none' };
+    await fs.writeFile(path.join(folder, 'adapter_config.json'), JSON.stringify(config));
+    return folder;
+}
+
+test('adapters change the logits on the GPU as they do on the CPU, several at once and each by its scale', options, async (t) => {
+    const folder = await temporaryFolder(t);
+    const model = path.join(fixtures, 'tiny-e2b-q4_0.gguf');
+    const many = await writeAdapter(
+        path.join(folder, 'many'),
+        {
+            '0.self_attn.q_proj': [256, 256],
+            '0.self_attn.k_proj': [256, 64],
+            '0.self_attn.v_proj': [256, 64],
+            '0.self_attn.o_proj': [256, 256],
+            '1.mlp.gate_proj': [256, 512],
+            '1.mlp.up_proj': [256, 512],
+            '2.mlp.down_proj': [512, 256],
+            '3.per_layer_input_gate': [256, 64],
+            '3.per_layer_projection': [64, 256],
+            '5.mlp.up_proj': [256, 1024],
+        },
+        4,
+    );
+    const few = await writeAdapter(path.join(folder, 'few'), { '0.self_attn.q_proj': [256, 256], '5.mlp.up_proj': [256, 1024] }, 7);
+    // More than a block of one token, and one of one.
+    const all = await readTensor(path.join(fixtures, 'tiny-e2b-q4_0.safetensors'), 'tokens');
+    const logits = async (backend: string, adapters: string[]) => {
+        const out = path.join(folder, `${backend}-${adapters.length}`);
+        const args = ['logits', model, '--backend', backend, '--tokens', [...all.subarray(0, 17)].join(','), '--out', out];
+        const kv = backend === 'gpu' ? ['--kv', 'f32'] : [];
+        const { status, stderr } = await lapidary([...args, ...kv, ...adapters.flatMap((one) => ['--adapter', one])], slowly);
+        assert.equal(stderr, '');
+        assert.equal(status, 0);
+        return floats(await fs.readFile(out));
+    };
+    const both = [many, `${few}:0.5`];
+    const expected = await logits('cpu', both);
+    assert.ok(relativeError(await logits('cpu', []), expected) > 1e-2, 'the adapters change something');
+    const error = relativeError(await logits('gpu', both), expected);
+    assert.ok(error <= 1e-3, `relative error ${error}`);
+});
+
+test('training on the GPU computes the expected loss, gradients and steps', options, async () => {
+    const name = path.join(fixtures, 'tiny-e2b-q4_0');
+    const args = ['gradcheck', `${name}.gguf`, `${name}.lora.safetensors`, '--backend', 'gpu', '--steps', '2', '--json'];
+    const { status, stdout, stderr } = await lapidary(args, slowly);
+    assert.equal(stderr, '');
+    assert.equal(status, 0, stdout);
+});

@@ -1,0 +1,16 @@
+// How fast each pair of a head's elements turns, as the kernels want it.
+#pragma once
+
+#include "infer/gpu_model.h"
+#include "infer/gpu_recorder.h"
+
+namespace lapidary::infer {
+
+// [head_dim / 2] vec4, of full and of sliding layers; empty where the model has none of them.
+struct RopeRates {
+    gpu::Binding full, sliding;
+};
+
+Result<RopeRates> rope_rates(GpuResources& resources, const GpuModel& model);
+
+}  // namespace lapidary::infer

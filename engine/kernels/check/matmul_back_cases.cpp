@@ -1,0 +1,86 @@
+#include "kernels/check/expert_lists.h"
+#include "kernels/check/suites.h"
+#include "kernels/check/weights.h"
+
+namespace lapidary::kernels::check::matmul_back_cases {
+namespace {
+
+struct Shape {
+    TensorType type;
+    uint64_t cols;
+    uint64_t rows;
+    uint32_t tokens;
+    bool add = false;
+    bool strided = false;
+    uint32_t experts = 0;
+
+    [[nodiscard]] uint64_t stride() const { return (rows + 3) / 4 * 4 + (strided ? 12 : 0); }
+    [[nodiscard]] uint64_t offset() const { return strided ? 8 : 0; }
+};
+
+// step, w, dy: [tokens, stride], lists, dx: [tokens, cols]
+std::vector<Array> arrays_of(const Shape& s, Random& random) {
+    const size_t matrices = std::max(s.experts, 1u);
+    const Weights w = random_weights(random, s.type, matrices * s.rows, s.cols);
+    const std::vector<float> dy = random.floats(s.tokens * s.stride());
+    const std::vector<float> before = random.floats(s.tokens * s.cols);
+    std::vector<uint32_t> chosen(s.tokens);
+    for (uint32_t& expert : chosen) expert = random.below(uint32_t(matrices));
+    Array dx = in_place(before);
+    for (size_t t = 0; t < s.tokens; ++t) {
+        for (size_t i = 0; i < s.cols; ++i) {
+            double sum = s.add ? double(before[t * s.cols + i]) : 0;
+            for (size_t r = 0; r < s.rows; ++r) {
+                sum += double(w.values[(chosen[t] * s.rows + r) * s.cols + i]) *
+                       double(dy[t * s.stride() + s.offset() + r]);
+            }
+            dx.expected[t * s.cols + i] = sum;
+        }
+    }
+    return {step(0, s.tokens), given(w.packed), given(dy), given(lists_of(chosen, std::max(s.experts, 1u), s.tokens)),
+            std::move(dx)};
+}
+
+Case matmul_back(const Shape& s) {
+    std::string shape = format("{} × {}, {} tokens", s.rows, s.cols, s.tokens);
+    if (s.add) shape += ", added";
+    if (s.strided) shape += ", strided";
+    if (s.experts > 0) shape += format(", {} experts", s.experts);
+    std::vector<gpu::Constant> constants = {
+        {"kCols", double(s.cols)}, {"kRows", double(s.rows)}, {"kYStride", double(s.stride())}};
+    if (s.strided) constants.push_back({"kYOffset", double(s.offset())});
+    if (s.add) constants.push_back({"kAdd", 1});
+    if (s.experts > 0) {
+        constants.push_back({"kExperts", double(s.experts)});
+        constants.push_back({"kMost", double(s.tokens)});
+    }
+    const uint32_t tiles = s.experts > 0 ? s.experts * ceil_div(s.tokens, 64) : ceil_div(s.tokens, 64) + 1;
+    return {.shape = std::move(shape),
+            .weights = s.type,
+            .limit = 2e-6,
+            .dispatches = {{kMatmulBack, constants, {ceil_div(s.cols, 64), tiles, 1}}},
+            .arrays = [s](Random& random) { return arrays_of(s, random); }};
+}
+
+}  // namespace
+
+std::vector<Case> all() {
+    using enum TensorType;
+    std::vector<Case> out = {
+        matmul_back({.type = q4_k, .cols = 768, .rows = 67, .tokens = 17}),
+        matmul_back({.type = q5_k, .cols = 256, .rows = 74, .tokens = 66, .add = true}),
+        matmul_back({.type = q6_k, .cols = 256, .rows = 257, .tokens = 2}),
+        matmul_back({.type = q4_0, .cols = 224, .rows = 17, .tokens = 65}),
+        matmul_back({.type = q8_0, .cols = 96, .rows = 65, .tokens = 15, .strided = true}),
+        matmul_back({.type = q5_1, .cols = 768, .rows = 3, .tokens = 17}),
+        matmul_back({.type = f16, .cols = 160, .rows = 64, .tokens = 2, .add = true, .strided = true}),
+        matmul_back({.type = bf16, .cols = 32, .rows = 1, .tokens = 15}),
+        matmul_back({.type = f32, .cols = 96, .rows = 33, .tokens = 64}),
+    };
+    for (Case& c : out) c.quick = true;
+    out.push_back(matmul_back({.type = q4_k, .cols = 256, .rows = 36, .tokens = 150, .experts = 3}));
+    out.push_back(matmul_back({.type = q4_k, .cols = 768, .rows = 67, .tokens = 1}));
+    return out;
+}
+
+}  // namespace lapidary::kernels::check::matmul_back_cases
