@@ -39,14 +39,14 @@ Status check_kind(const gguf::Header& header) {
     return {};
 }
 
-struct Place {
+struct GgufPlace {
     uint32_t layer = 0;
     Target target = Target::q;
     Collector::Side side = Collector::Side::a;
 };
 
-std::optional<Place> place_of(std::string_view name) {
-    Place out;
+std::optional<GgufPlace> gguf_place_of(std::string_view name) {
+    GgufPlace out;
     if (name.ends_with(".weight.lora_a")) {
         out.side = Collector::Side::a;
     } else if (name.ends_with(".weight.lora_b")) {
@@ -86,7 +86,7 @@ Result<ReadAdapter> read_gguf(std::span<const uint8_t> file, const ReadOptions& 
             out.ignored.emplace_back(tensor.name);
             continue;
         }
-        const auto place = place_of(tensor.name);
+        const auto place = gguf_place_of(tensor.name);
         if (!place) {
             return fail(Code::unsupported, "tensor '{}' is nothing that can be adapted in this model",
                         printable(tensor.name));

@@ -18,13 +18,13 @@ std::optional<float> number_from(std::string_view text) {
     return value;
 }
 
-struct Place {
+struct RullamaPlace {
     uint32_t layer;
     Target target;
     Collector::Side side;
 };
 
-std::optional<Place> place_of(std::string_view name) {
+std::optional<RullamaPlace> rullama_place_of(std::string_view name) {
     constexpr std::string_view kPrefix = "lora.blk.";
     if (!name.starts_with(kPrefix)) return std::nullopt;
     name.remove_prefix(kPrefix.size());
@@ -34,7 +34,7 @@ std::optional<Place> place_of(std::string_view name) {
     if (side != ".A" && side != ".B") return std::nullopt;
     const auto target = target_from(name.substr(0, name.size() - 2));
     if (!target) return std::nullopt;
-    return Place{*layer, *target, side == ".A" ? Collector::Side::a : Collector::Side::b};
+    return RullamaPlace{*layer, *target, side == ".A" ? Collector::Side::a : Collector::Side::b};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ Result<ReadAdapter> read_rullama(const SafeTensors& file, const ReadOptions& opt
     }
     Collector collector;
     for (const SafeTensor& tensor : file.tensors()) {
-        const auto place = place_of(tensor.name);
+        const auto place = rullama_place_of(tensor.name);
         if (!place) {
             return fail(Code::unsupported, "tensor '{}' is nothing an adapter for this model has",
                         printable(tensor.name));
