@@ -45,7 +45,7 @@ struct GgufPlace {
     Collector::Side side = Collector::Side::a;
 };
 
-std::optional<GgufPlace> gguf_place(std::string_view name) {
+std::optional<GgufPlace> gguf_place_of(std::string_view name) {
     GgufPlace out;
     if (name.ends_with(".weight.lora_a")) {
         out.side = Collector::Side::a;
@@ -86,7 +86,7 @@ Result<ReadAdapter> read_gguf(std::span<const uint8_t> file, const ReadOptions& 
             out.ignored.emplace_back(tensor.name);
             continue;
         }
-        const auto place = gguf_place(tensor.name);
+        const auto place = gguf_place_of(tensor.name);
         if (!place) {
             return fail(Code::unsupported, "tensor '{}' is nothing that can be adapted in this model",
                         printable(tensor.name));

@@ -136,7 +136,7 @@ std::optional<Target> target_in_layer(std::string_view path) {
     return target;
 }
 
-std::optional<PeftPlace> peft_place(std::string_view name) {
+std::optional<PeftPlace> peft_place_of(std::string_view name) {
     PeftPlace out;
     const size_t mark = name.rfind(".lora_");
     if (mark == std::string_view::npos) return std::nullopt;
@@ -204,7 +204,7 @@ Result<ReadAdapter> read_peft(const SafeTensors& file, const ReadOptions& option
     std::map<std::pair<uint32_t, Target>, std::string> modules;
     Collector collector;
     for (const SafeTensor& tensor : file.tensors()) {
-        auto place = peft_place(tensor.name);
+        auto place = peft_place_of(tensor.name);
         if (!place) return refuse(tensor.name);
         RawMatrix matrix = TRY(matrix_of(tensor));
         TRY(collector.add(place->layer, place->target, place->side, std::move(matrix)));

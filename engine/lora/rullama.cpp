@@ -24,7 +24,7 @@ struct RullamaPlace {
     Collector::Side side;
 };
 
-std::optional<RullamaPlace> rullama_place(std::string_view name) {
+std::optional<RullamaPlace> rullama_place_of(std::string_view name) {
     constexpr std::string_view kPrefix = "lora.blk.";
     if (!name.starts_with(kPrefix)) return std::nullopt;
     name.remove_prefix(kPrefix.size());
@@ -47,7 +47,7 @@ Result<ReadAdapter> read_rullama(const SafeTensors& file, const ReadOptions& opt
     }
     Collector collector;
     for (const SafeTensor& tensor : file.tensors()) {
-        const auto place = rullama_place(tensor.name);
+        const auto place = rullama_place_of(tensor.name);
         if (!place) {
             return fail(Code::unsupported, "tensor '{}' is nothing an adapter for this model has",
                         printable(tensor.name));

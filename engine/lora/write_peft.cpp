@@ -34,7 +34,7 @@ std::string_view module_in_layer(Target target) {
 }
 
 std::string module_of(const Update& update) {
-    const std::string name(module_in_layer(update.target));
+    std::string name(module_in_layer(update.target));
     if (update.target == Target::output) return name;
     if (update.target == Target::token_embd) return std::string(kModel) + name;
     return std::string(kModel) + "layers." + std::to_string(update.layer) + "." + name;
