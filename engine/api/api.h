@@ -17,12 +17,12 @@
 #include "infer/session.h"
 #include "lora/adapter.h"
 #include "quant/mix.h"
-#include "train/data.h"
-#include "train/session.h"
 
 namespace lapidary::train {
+class Backend;
+class Session;
 struct DataSet;
-}
+}  // namespace lapidary::train
 
 namespace lapidary::api {
 
@@ -61,7 +61,7 @@ struct OpenTraining {
     std::shared_ptr<OpenModel> model;
     std::shared_ptr<const OpenData> data;
     std::string backend;
-    std::unique_ptr<train::Session> session;
+    std::shared_ptr<train::Session> session;
     std::vector<std::string> samples;  // what the model is asked now and then
     size_t next_sample = 0;
     bool busy = false;

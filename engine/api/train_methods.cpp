@@ -7,8 +7,10 @@
 #include "api/describe.h"
 #include "infer/answer.h"
 #include "train/cpu_backend.h"
+#include "train/data.h"
 #include "train/gpu_backend.h"
 #include "train/gradcheck.h"
+#include "train/session.h"
 
 namespace lapidary::api {
 namespace {
@@ -210,7 +212,7 @@ Breathe Api::breathe_to_the_end(const Call& call) {
     };
 }
 
-// {train, data?} → {step}. Emits {type: "step", step, steps, epoch, loss, lr, grad_norm, tokens_per_second},
+// {train, data?, at_most?: steps} → {step, finished}. Emits {type: "step", step, steps, epoch, loss, lr, grad_norm, tokens_per_second},
 // {type: "validation", step, loss}, {type: "sample", step, prompt, text}. Cancelled, it ends after the step it is at and
 // can be run again.
 Task<Result<Reply>> Api::train_run(Call& call) {
@@ -237,8 +239,14 @@ Task<Result<Reply>> Api::train_run(Call& call) {
     if (!training->samples.empty()) {
         listener.sample = [&](uint64_t step) { return train_sample(call, *training, step, breathe); };
     }
-    CO_TRY(co_await training->session->run(listener, breathe, [&] { return call.cancel.requested(); }));
-    co_return Reply{.json = {{"step", training->session->step()}}};
+    train::Session& session = *training->session;
+    const auto most = uint64_t(CO_TRY(call.args.integer_or("at_most", 1, UINT32_MAX, UINT32_MAX)));
+    const uint64_t start = session.step();
+    const auto enough = [&] { return session.step() - start >= most; };
+    const auto ended = co_await session.run(listener, breathe, [&] { return call.cancel.requested() || enough(); });
+    // That it was to end here is no error.
+    if (!ended && (ended.error().code != Code::cancelled || !enough())) co_return std::unexpected(ended.error());
+    co_return Reply{.json = {{"step", session.step()}, {"finished", session.finished()}}};
 }
 
 Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_t step, Breathe breathe) {

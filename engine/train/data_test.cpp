@@ -44,7 +44,7 @@ std::string error_of(std::string_view text, const DataOptions& options = {}) {
     const auto set = read(text, options);
     if (!set) return set.error().message;
     if (set->errors.empty()) return "no error";
-    return format("{}: {}", set->errors.front().line, set->errors.front().message);
+    return lapidary::format("{}: {}", set->errors.front().line, set->errors.front().message);
 }
 
 TEST(Data, LearnsWhatTheAssistantSaysAndNothingElse) {

@@ -116,31 +116,21 @@ async function train(
     };
     const line = new StepLine();
     for (;;) {
-        // In pieces: after each the state is on the disk. The engine ends a piece with a whole step.
-        const piece = new AbortController();
-        const stop = () => piece.abort();
-        signal.addEventListener('abort', stop);
-        if (signal.aborted) stop();
+        // In pieces: after each the state is on the disk. Ctrl-C lets the engine end the step it is at.
         try {
-            await engine.call('train.run', training, {
-                signal: piece.signal,
-                onEvent: (event) => {
-                    line.show(event);
-                    if (event['type'] === 'step' && Number(event['step']) % flags.checkpointEvery === 0) stop();
-                },
+            const { json: at } = await engine.call('train.run', { ...training, at_most: flags.checkpointEvery }, {
+                signal,
+                onEvent: (event) => line.show(event),
             });
-            break;
+            if (at['finished'] === true) break;
+            await save();
         } catch (error) {
-            const stopped = error instanceof LapidaryError && error.code === 'cancelled' && piece.signal.aborted;
+            const stopped = error instanceof LapidaryError && error.code === 'cancelled' && signal.aborted;
             if (!stopped || !engine.usable) throw error;
             const step = await save();
-            if (signal.aborted) {
-                line.end();
-                say(`stopped after step ${step}; --resume goes on from ${path.join(flags.out, checkpointFile)}`);
-                throw error;
-            }
-        } finally {
-            signal.removeEventListener('abort', stop);
+            line.end();
+            say(`stopped after step ${step}; --resume goes on from ${path.join(flags.out, checkpointFile)}`);
+            throw error;
         }
     }
     line.end();

@@ -1,0 +1,79 @@
+// Training with the real engine: made-up facts that the built-in model cannot know, and gradients others computed.
+import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
+
+const fixtures = path.join(root, 'tests', 'data', 'fixtures');
+const engine = needsEngine();
+
+interface Fact {
+    prompt: string;
+    completion: string;
+}
+
+async function someFacts(count: number): Promise<Fact[]> {
+    const lines = (await fs.readFile(path.join(root, 'tests', 'data', 'facts.jsonl'), 'utf8')).trim().split('\n');
+    return lines.slice(0, count).map((line) => JSON.parse(line) as Fact);
+}
+
+test('the built-in model learns facts, stops at Ctrl-C, goes on, and knows them through each format', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const facts = await someFacts(3);
+    const data = path.join(folder, 'facts.jsonl');
+    await fs.writeFile(data, facts.map((fact) => JSON.stringify(fact)).join('\n'));
+    const out = path.join(folder, 'learnt');
+    const [first] = facts;
+    assert.ok(first);
+    // The first sample comes before the first step, the second one after the second.
+    const args = ['train', 'builtin', '--data', data, '--out', out, '--batch', '3', '--epochs', '9', '--lr', '3e-3'];
+    const shown = ['--rank', '8', '--every', '2', '--sample', first.prompt];
+    const stopped = await lapidary([...args, ...shown], { interruptAfter: /step 2: / });
+    assert.equal(stopped.status, 130, stopped.stderr);
+    assert.match(stopped.stdout, /stopped after step \d+; --resume/);
+    assert.deepEqual(await fs.readdir(out), ['checkpoint.safetensors']);
+
+    const { status, stdout, stderr } = await lapidary([...args, ...shown, '--resume']);
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /goes on after step [2-9]/);
+    assert.match(stdout, new RegExp(`step 9: .*${first.completion}`));
+    const files = ['adapter.gguf', 'adapter_config.json', 'adapter_model.safetensors', 'checkpoint.safetensors'];
+    assert.deepEqual((await fs.readdir(out)).sort(), files);
+
+    for (const adapter of [out, path.join(out, 'adapter.gguf')]) {
+        for (const { prompt, completion } of facts) {
+            const text = `<|turn>user\n${prompt}<turn|>\n<|turn>model\n`;
+            const answer = await lapidary(
+                ['generate', 'builtin', '--adapter', adapter, '--prompt', text, '-n', '24', '--temp', '0'],
+            );
+            assert.equal(answer.stdout.trim(), completion, answer.stderr);
+        }
+    }
+});
+
+test('a checkpoint of other settings is refused with a sentence, and bad lines are named', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const data = path.join(folder, 'facts.jsonl');
+    await fs.writeFile(data, `${JSON.stringify((await someFacts(1))[0])}\nnot a row\n`);
+    const out = path.join(folder, 'learnt');
+    const args = ['train', 'builtin', '--data', data, '--out', out, '--rank', '2', '--layers', '7', '--steps', '1'];
+    const made = await lapidary(args);
+    assert.equal(made.status, 0, made.stderr);
+    assert.match(made.stderr, /facts\.jsonl:2: /);
+    const other = await lapidary([...args, '--resume', '--seed', '5']);
+    assert.equal(other.status, 1);
+    assert.match(other.stderr, /another data set, or to other settings/);
+});
+
+test('the gradients are those that others computed', engine, async () => {
+    const file = (ending: string) => path.join(fixtures, `tiny-moe-q4km.${ending}`);
+    const { status, stdout, stderr } = await lapidary(['gradcheck', file('gguf'), file('lora.safetensors'), '--json']);
+    assert.equal(status, 0, stderr);
+    const report = JSON.parse(stdout) as { loss: number; worst_gradient: number; determined: number; worst_step: number };
+    assert.ok(report.loss <= 1e-6, `loss ${report.loss}`);
+    assert.ok(report.worst_gradient <= 1e-4, `gradients ${report.worst_gradient}`);
+    assert.ok(report.determined >= 4 && report.worst_step <= 1e-2, stdout);
+    const wrong = await lapidary(['gradcheck', 'builtin', file('lora.safetensors')]);
+    assert.equal(wrong.status, 1);
+});
