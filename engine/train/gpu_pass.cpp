@@ -28,6 +28,14 @@ std::vector<float> joined(std::vector<float> a, const std::vector<float>& b) {
     return a;
 }
 
+// A buffer that is bound as a whole.
+Result<gpu::Binding> room(infer::GpuResources& resources, uint64_t bytes, std::string_view label) {
+    const uint64_t most = resources.device().info().max_binding_bytes;
+    if (bytes <= most) return resources.buffer(bytes, label);
+    return fail(Code::out_of_memory, "'{}' of a sequence takes {}, and this GPU binds {} at most: ask for shorter ones",
+                label, format_bytes(bytes), format_bytes(most));
+}
+
 // Queries whose scores exist at a time.
 uint32_t query_block(const model::Config& config, uint32_t tokens, uint64_t most) {
     uint64_t heads = 1;
@@ -116,7 +124,7 @@ Result<GpuPass::Tape> GpuPass::allocate_tape(uint32_t first_layer, uint32_t end_
     const uint64_t d = config().width;
     const uint64_t p = config().per_layer_width;
     const auto rows = [&](uint64_t width, std::string_view label) {
-        return resources_.buffer(width * tokens() * sizeof(float), label);
+        return room(resources_, width * tokens() * sizeof(float), label);
     };
     Tape t;
     t.xn = TRY(rows(d, "xn"));
@@ -174,7 +182,7 @@ Status GpuPass::allocate_scratch() {
     const uint64_t p = config().per_layer_width;
     const uint64_t all_p = p * config().layers.size();
     const auto rows = [&](uint64_t width, std::string_view label) {
-        return resources_.buffer(width * tokens() * sizeof(float), label);
+        return room(resources_, width * tokens() * sizeof(float), label);
     };
     s_.step = TRY(resources_.buffer(16, "step"));
     s_.slot_step = TRY(resources_.buffer(16, "step of slots"));
