@@ -84,7 +84,7 @@ TEST(Data, ReadsEveryKindOfRowAsTheSameChat) {
 TEST(Data, LearnsCallsAndThoughtsButNotResults) {
     const DataSet set =
         good(R"({"messages":[{"role":"user","content":"Time?"},{"role":"assistant","reasoning":"Look.","tool_calls":)"
-             R"([{"function":{"name":"now","arguments":{}}}]},{"role":"tool","content":"noon"},)"
+             R"([{"function":{"name":"now","arguments":{}}}]},{"role":"tool","name":"now","content":"noon"},)"
              R"({"role":"assistant","content":"Noon."}],"tools":[{"function":{"name":"now"}}]})");
     ASSERT_EQ(set.examples.size(), 1u);
     const std::string text = marked(set.examples[0]);
