@@ -18,9 +18,9 @@ Status check_trainable(const lora::Update& update) {
 Result<Layout> Layout::of(const lora::Adapter& adapter, const model::WeightTable& table) {
     if (adapter.updates.empty()) return fail(Code::invalid_argument, "the adapter has nothing to train");
     Layout out;
+    for (const lora::Update& update : adapter.updates) TRY(check_trainable(update));
     TRY(lora::check_fits(adapter, table));
     for (const lora::Update& update : adapter.updates) {
-        TRY(check_trainable(update));
         if (!out.slots_.empty() && update.layer < out.slots_.back().layer) {
             return fail(Code::invalid_argument, "the adapter's updates are not in the order of the layers");
         }
