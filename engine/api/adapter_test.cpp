@@ -16,16 +16,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kTiny = "tests/data/fixtures/tiny-e2b-q4km.gguf";
+constexpr const char* kAdapterBase = "tests/data/fixtures/tiny-e2b-q4km.gguf";
 
 class AdapterApiTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        host.sources[1] = *testing::read_file(kTiny);
+        host.sources[1] = *testing::read_file(kAdapterBase);
         model = open();
         EXPECT_TRUE(call("model.load", {{"model", model}}).ok);
         session = call("session.create", {{"model", model}, {"context", 64}}).json["session"];
-        const auto fixture = testing::load_model(kTiny);
+        const auto fixture = testing::load_model(kAdapterBase);
         const auto random = testing::random_adapter(*fixture->table, testing::kUsualTargets, 4, 2, 7, 0.2f);
         file = *lora::write_gguf(random, *fixture->table, TensorType::f32);
     }

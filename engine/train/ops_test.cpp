@@ -7,19 +7,12 @@
 #include <functional>
 
 #include "quant/encode.h"
-#include "sample/random.h"
+#include "train/test_numbers.h"
 
 namespace lapidary::train {
 namespace {
 
 using Doubles = std::vector<double>;
-
-// Numbers in [-1, 1), the same at every run.
-std::vector<float> numbers(size_t count, uint64_t seed) {
-    std::vector<float> out(count);
-    for (size_t i = 0; i < count; ++i) out[i] = 2 * sample::uniform(seed, uint32_t(i)) - 1;
-    return out;
-}
 
 Doubles doubles(std::span<const float> x) {
     return {x.begin(), x.end()};

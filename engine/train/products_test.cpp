@@ -4,20 +4,14 @@
 
 #include "quant/encode.h"
 #include "reference/ops.h"
-#include "sample/random.h"
 #include "testing/safetensors.h"
 #include "train/ops.h"
+#include "train/test_numbers.h"
 
 namespace lapidary::train {
 namespace {
 
 using testing::relative_l2;
-
-std::vector<float> numbers(size_t count, uint64_t seed) {
-    std::vector<float> out(count);
-    for (size_t i = 0; i < count; ++i) out[i] = 2 * sample::uniform(seed, uint32_t(i)) - 1;
-    return out;
-}
 
 // Tiles are four tokens by two rows, or eight columns; panels sixteen rows: sizes on both sides of each.
 TEST(Products, EqualTheObviousOnesForEveryRemainder) {
