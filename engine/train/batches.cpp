@@ -1,7 +1,7 @@
 #include "train/batches.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 
 #include "base/checksum.h"
 #include "sample/random.h"
@@ -72,7 +72,7 @@ Result<Batches> Batches::create(std::shared_ptr<const Examples> examples, const 
         }
         constexpr uint64_t kSplitRound = UINT32_MAX;  // no epoch has this number
         shuffle(out.training_, settings.seed, kSplitRound);
-        const auto wanted = size_t(double(settings.validation) * double(out.training_.size()) + 0.5);
+        const auto wanted = size_t(std::lround(double(settings.validation) * double(out.training_.size())));
         const size_t count = std::clamp<size_t>(wanted, 1, out.training_.size() - 1);
         out.validation_.assign(out.training_.end() - ptrdiff_t(count), out.training_.end());
         out.training_.resize(out.training_.size() - count);
