@@ -51,6 +51,7 @@ Result<OpenAdapter> Api::adapter_of(const Call& call) const {
 }
 
 uint32_t Api::keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapter) {
+    infer::make_gpu_adapters = &infer::GpuAdapters::create;
     const uint32_t id = ++last_id_;
     adapters_.emplace(id, OpenAdapter{std::move(model), std::make_shared<const lora::Adapter>(std::move(adapter))});
     return id;

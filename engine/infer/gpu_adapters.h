@@ -33,6 +33,9 @@ class GpuAdapters {
 
     static Result<std::unique_ptr<GpuAdapters>> create(const GpuModel& model, std::span<const lora::Active> active,
                                                        kernels::Variant variant, uint32_t block);
+    virtual ~GpuAdapters() = default;
+    GpuAdapters(const GpuAdapters&) = delete;
+    GpuAdapters& operator=(const GpuAdapters&) = delete;
 
     [[nodiscard]] const std::vector<lora::Active>& active() const { return active_; }
     // Empty where nothing is updated.
@@ -45,11 +48,11 @@ class GpuAdapters {
         uint64_t q = 0, k = 0, v = 0, up = 0;  // 0 for all others
     };
     // y += B · (A · x) for every update of the group. x: [block, in]
-    Task<Status> add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x, Place place,
-                     uint32_t block);
+    virtual Task<Status> add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x,
+                             Place place, uint32_t block);
     // h += factor · B · A[:, ids], of the embedding.
-    Task<Status> add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor, gpu::Binding h,
-                               uint32_t width, uint32_t block);
+    virtual Task<Status> add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor,
+                                       gpu::Binding h, uint32_t width, uint32_t block);
 
     [[nodiscard]] GpuResources& resources() { return resources_; }
 
@@ -74,5 +77,9 @@ class GpuAdapters {
     gpu::Binding parts_, z_;
     uint32_t most_rank_ = 0;
 };
+
+// Makes sets, where there are adapters at all: whoever loads the first one says so. An engine that cannot load any need
+// not have the code, which is why nothing else may name `create`.
+inline decltype(&GpuAdapters::create) make_gpu_adapters = nullptr;
 
 }  // namespace lapidary::infer

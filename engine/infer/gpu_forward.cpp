@@ -471,8 +471,9 @@ Status GpuForward::use_adapters(std::span<const lora::Active> active) {
     if (known != adapter_sets_.end()) {
         std::rotate(known, known + 1, adapter_sets_.end());
     } else {
+        if (make_gpu_adapters == nullptr) return fail(Code::internal, "this engine has no adapters");
         if (adapter_sets_.size() == kAdapterSets) adapter_sets_.erase(adapter_sets_.begin());
-        adapter_sets_.push_back(TRY(GpuAdapters::create(*model_, active, resources_.variant(), kMaxBlock)));
+        adapter_sets_.push_back(TRY(make_gpu_adapters(*model_, active, resources_.variant(), kMaxBlock)));
     }
     adapters_ = adapter_sets_.back().get();
     return {};
