@@ -54,13 +54,16 @@ std::optional<Record> ParagraphReader::next() {
     auto first = lines_.next();
     if (!first) return std::nullopt;
     Record paragraph = *first;
+    const auto offset = [&](std::string_view part) { return size_t(part.data() - text_.data()); };
+    const size_t begin = offset(first->text);
+    size_t end = begin + first->text.size();
     // Blank lines stay with the line before them: a line that has any ends the paragraph.
     while (breaks_in(first->text) < 2) {
         first = lines_.next();
         if (!first) break;
-        paragraph.text = {paragraph.text.data(),
-                          size_t(first->text.data() - paragraph.text.data()) + first->text.size()};
+        end = offset(first->text) + first->text.size();
     }
+    paragraph.text = text_.substr(begin, end - begin);
     paragraph.text = chat::trim(paragraph.text);
     return paragraph;
 }
