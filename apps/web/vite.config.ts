@@ -78,8 +78,7 @@ export default defineConfig({
     },
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     optimizeDeps: { exclude: ['lapidary'] },
-    // The engine's worker in one piece: it needs all of it at once.
-    worker: { format: 'es', rollupOptions: { output: { inlineDynamicImports: true } } },
+    worker: { format: 'es' },
     build: {
         target: 'es2022',
         modulePreload: { polyfill: false },

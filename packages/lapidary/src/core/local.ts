@@ -13,7 +13,7 @@ import type { PreparedSource } from '../sources/prepared.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
-import { Workshop, type BenchPlace } from '../workshop/workshop.js';
+import type { BenchPlace, Workshop } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
@@ -67,10 +67,7 @@ export class LocalCore implements Core {
     private lost: string | undefined;
     private current: EngineInfo | undefined;
     private hasWorkshop: boolean;
-    private readonly things = new Workshop({
-        inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
-        onWaiting: (listener) => this.turns.onWaiting(listener),
-    });
+    private things: Promise<Workshop> | undefined;
 
     private constructor(
         private readonly source: PreparedSource,
@@ -109,7 +106,8 @@ export class LocalCore implements Core {
         const asked = request.messages ? { ...request, report_tokens: true } : request;
         return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
             const wanted = request.adapters ?? [];
-            const adapters = [...always, ...(await this.things.resolve(wanted, place, context.signal))];
+            const asWell = wanted.length > 0 ? await (await this.tools()).resolve(wanted, place, context.signal) : [];
+            const adapters = [...always, ...asWell];
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
             const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
@@ -125,8 +123,20 @@ export class LocalCore implements Core {
 
     readonly workshop: AskWorkshop = async (method, args, context) => {
         await this.openWorkshop(context?.signal);
-        return await this.things.handle(method, args, context);
+        return await (await this.tools()).handle(method, args, context);
     };
+
+    /** What trains and adapts; who only chats never downloads it. */
+    private async tools(): Promise<Workshop> {
+        this.things ??= import('../workshop/workshop.js').then(
+            ({ Workshop }) =>
+                new Workshop({
+                    inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
+                    onWaiting: (listener) => this.turns.onWaiting(listener),
+                }),
+        );
+        return await this.things;
+    }
 
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
         const { model } = await this.ready();
