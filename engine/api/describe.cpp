@@ -1,8 +1,10 @@
 #include "api/describe.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
+#include "base/sort_few.h"
 #include "model/memory.h"
 
 namespace lapidary::api {
@@ -23,7 +25,7 @@ Json quantization_mix(const gguf::File& file) {
         sum.parameters += tensor.info.elements();
     }
     std::vector<std::pair<std::string_view, Sum>> order(sums.begin(), sums.end());
-    std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+    sort_few(order, std::greater{}, [](const auto& item) { return item.second.bytes; });
     Json out = Json::array();
     for (const auto& [type, sum] : order) {
         out.push_back({{"type", std::string(type)},

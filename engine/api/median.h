@@ -1,13 +1,14 @@
 // The middle one of several measurements.
 #pragma once
 
-#include <algorithm>
 #include <vector>
+
+#include "base/sort_few.h"
 
 namespace lapidary::api {
 
 inline double median(std::vector<double> values) {
-    std::ranges::sort(values);
+    sort_few(values);
     return values[values.size() / 2];
 }
 

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/half.h"
 #include "base/log.h"
+#include "base/sort_few.h"
 #include "base/tensor_type.h"
 
 namespace lapidary {
@@ -16,6 +17,18 @@ TEST(Format, FillsHolesInOrder) {
     EXPECT_EQ(format("{} of {}: '{}'", 3, uint64_t(18446744073709551615u), "x"), "3 of 18446744073709551615: 'x'");
     EXPECT_EQ(format("nothing"), "nothing");
     EXPECT_EQ(format("{}, {}, {}", -1, 0.5, true), "-1, 0.5, true");
+}
+
+TEST(SortFew, SortsAndKeepsTheOrderOfEquals) {
+    std::vector<int> none;
+    sort_few(none);
+    EXPECT_TRUE(none.empty());
+    std::vector<int> numbers = {3, -1, 2, 2, 0};
+    sort_few(numbers);
+    EXPECT_EQ(numbers, (std::vector<int>{-1, 0, 2, 2, 3}));
+    std::vector<std::pair<int, char>> pairs = {{1, 'a'}, {2, 'b'}, {1, 'c'}, {2, 'd'}};
+    sort_few(pairs, std::greater{}, &std::pair<int, char>::first);
+    EXPECT_EQ(pairs, (std::vector<std::pair<int, char>>{{2, 'b'}, {2, 'd'}, {1, 'a'}, {1, 'c'}}));
 }
 
 TEST(Format, NamesSizesTheWayPeopleReadThem) {

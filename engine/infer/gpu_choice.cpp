@@ -6,6 +6,7 @@
 
 #include "base/all.h"
 #include "base/log.h"
+#include "base/sort_few.h"
 #include "infer/gpu_recorder.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
@@ -195,7 +196,7 @@ std::vector<Format> formats_of(const model::WeightTable& table) {
     });
     std::vector<std::pair<uint64_t, Format>> order;
     for (const auto& [format, count] : bytes) order.emplace_back(count, format);
-    std::ranges::sort(order, std::greater{});
+    sort_few(order, std::greater{});
     std::vector<Format> out;
     for (const auto& [count, format] : order) out.push_back(format);
     return out;

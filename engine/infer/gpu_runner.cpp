@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "base/sort_few.h"
+
 namespace lapidary::infer {
 
 Task<Result<std::unique_ptr<GpuRunner>>> GpuRunner::create(std::shared_ptr<GpuModel> model, GpuOptions options,
@@ -286,7 +288,7 @@ Task<Result<std::vector<GpuRunner::KernelTime>>> GpuRunner::profile_decode(Cance
     for (auto& [label, time] : times) {
         out.push_back({.label = label, .dispatches = time.dispatches, .ms = time.ms * time.dispatches});
     }
-    std::ranges::sort(out, std::greater{}, &KernelTime::ms);
+    sort_few(out, std::greater{}, &KernelTime::ms);
     co_return out;
 }
 

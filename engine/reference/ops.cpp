@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "quant/dot.h"
 
@@ -109,12 +108,19 @@ void softmax(std::span<float> x) {
 }
 
 std::vector<uint32_t> largest(std::span<const float> p, uint32_t count) {
-    std::vector<uint32_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return p[a] > p[b]; });
-    order.resize(count);
-    std::ranges::sort(order);
-    return order;
+    std::vector<bool> taken(p.size());
+    for (size_t i = 0; i < std::min<size_t>(count, p.size()); ++i) {
+        size_t best = p.size();
+        for (size_t j = 0; j < p.size(); ++j) {
+            if (!taken[j] && (best == p.size() || p[j] > p[best])) best = j;
+        }
+        taken[best] = true;
+    }
+    std::vector<uint32_t> out;
+    for (uint32_t j = 0; j < p.size(); ++j) {
+        if (taken[j]) out.push_back(j);
+    }
+    return out;
 }
 
 void attention(const AttentionShape& shape, std::span<const float> q, std::span<const float> keys,

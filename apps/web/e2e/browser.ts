@@ -1,7 +1,9 @@
 // A real browser with a person in front of it.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { repository } from './site.js';
 
 export const chromiumPath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 export const chromiumIsThere = existsSync(chromiumPath);
@@ -9,10 +11,10 @@ export const chromiumIsThere = existsSync(chromiumPath);
 // The machine may be busy, and a GPU in software makes a pipeline in seconds.
 const patienceMs = 180_000;
 
-const softwareGpu = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
+const softwareGpu = JSON.parse(readFileSync(path.join(repository, 'tests/software-gpu.json'), 'utf8')) as { chromium: string[] };
 
 export async function launch({ gpu = true } = {}): Promise<Browser> {
-    const args = ['--no-sandbox', ...(gpu ? softwareGpu : ['--disable-gpu', '--disable-features=WebGPU'])];
+    const args = ['--no-sandbox', ...(gpu ? softwareGpu.chromium : ['--disable-gpu', '--disable-features=WebGPU'])];
     return await chromium.launch({ executablePath: chromiumPath, args });
 }
 
@@ -63,6 +65,17 @@ export class Visitor {
     /** Some of the answer is there. */
     async untilWriting(number = 0): Promise<void> {
         await this.answers.nth(number).locator('.markdown').waitFor();
+    }
+
+    /** Workers come and go a moment after what makes them do so. */
+    async untilWorkers(count: number): Promise<void> {
+        const since = performance.now();
+        while (this.page.workers().length !== count) {
+            if (performance.now() - since > patienceMs) {
+                throw new Error(`the tab has ${this.page.workers().length} workers, not ${count}`);
+            }
+            await new Promise((resolve) => setTimeout(resolve, 50));
+        }
     }
 
     checkHarmless(): void {

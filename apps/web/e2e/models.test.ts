@@ -31,8 +31,7 @@ test('a second tab uses the model of the first, and takes over when the first is
         await prepareSettings(context, brief);
         const first = await Visitor.arrive(context, app.site.url);
         await first.untilReady();
-        const workers = () => first.page.workers().length;
-        assert.equal(workers(), 1);
+        await first.untilWorkers(1);
         const second = await Visitor.arrive(context, app.site.url);
         await second.untilReady();
         assert.equal(second.page.workers().length, 0, 'the second tab has no engine of its own');
@@ -42,7 +41,7 @@ test('a second tab uses the model of the first, and takes over when the first is
 
         // In the middle of an answer.
         await second.page.evaluate(() => {
-            const text = JSON.stringify({ maxTokens: 120 });
+            const text = JSON.stringify({ maxTokens: 240 });
             localStorage.setItem('lapidary-settings', text);
             dispatchEvent(new StorageEvent('storage', { key: 'lapidary-settings', newValue: text }));
         });
@@ -50,7 +49,7 @@ test('a second tab uses the model of the first, and takes over when the first is
         await second.untilWriting(1);
         await first.page.close();
         assert.ok((await second.answer(1)).length > 0);
-        assert.equal(second.page.workers().length, 1, 'now it has');
+        await second.untilWorkers(1);
         second.checkHarmless();
     });
 });

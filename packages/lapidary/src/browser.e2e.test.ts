@@ -1,7 +1,7 @@
 // The library as it is, without a bundler, in Chromium: a page with a strict policy, no isolation, an engine in a
 // worker. Where Chromium is missing the tests are skipped.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +12,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 const executablePath = '/usr/bin/chromium';
 const skip = existsSync(executablePath) ? false : `there is no ${executablePath}`;
 const dist = new URL('./', import.meta.url);
+const softwareGpu = JSON.parse(readFileSync(new URL('../../../tests/software-gpu.json', import.meta.url), 'utf8')) as { chromium: string[] };
 const model = new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url);
 
 // No inline scripts, no eval, nothing from elsewhere; WebAssembly must be allowed by name.
@@ -39,7 +40,7 @@ before(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     browser = await chromium.launch({
         executablePath,
-        args: ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--no-sandbox'],
+        args: [...softwareGpu.chromium, '--no-sandbox'],
     });
 });
 after(async () => {

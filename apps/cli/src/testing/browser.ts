@@ -1,19 +1,20 @@
 // The library in a headless Chromium with its software GPU, as a page served from this repository.
-import { existsSync, promises as fs } from 'node:fs';
+import { existsSync, promises as fs, readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import type { CheckReport, CheckRequest } from 'lapidary';
+import type { CheckReport, CheckRequest, KvFormat } from 'lapidary';
 import { chromium } from 'playwright-core';
 import { needsEngine, root } from './process.js';
 
 const executablePath = '/usr/bin/chromium';
+const softwareGpu = JSON.parse(readFileSync(path.join(root, 'tests', 'software-gpu.json'), 'utf8')) as { chromium: string[] };
 
 /** What tests/browser/index.html offers. */
 interface PageFunctions {
     check(request: CheckRequest): Promise<CheckReport>;
-    logits(request: { url: string; tokens: number[]; kv: 'f16' | 'f32'; atOnce: number }): Promise<number[]>;
+    logits(request: { url: string; tokens: number[]; kv: KvFormat; atOnce?: number }): Promise<number[]>;
 }
 
 declare global {
@@ -36,7 +37,7 @@ export async function openPage(t: TestContext): Promise<PageFunctions> {
     t.after(() => server.close());
     const browser = await chromium.launch({
         executablePath,
-        args: ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--no-sandbox'],
+        args: [...softwareGpu.chromium, '--no-sandbox'],
     });
     t.after(() => browser.close());
     const page = await browser.newPage();

@@ -13,7 +13,7 @@ import type { PreparedSource } from '../sources/prepared.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
-import type { BenchPlace, Workshop } from '../workshop/workshop.js';
+import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
@@ -67,7 +67,11 @@ export class LocalCore implements Core {
     private lost: string | undefined;
     private current: EngineInfo | undefined;
     private hasWorkshop: boolean;
-    private things: Promise<Workshop> | undefined;
+    /** What trains and adapts. */
+    private readonly tools = new Workshop({
+        inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
+        onWaiting: (listener) => this.turns.onWaiting(listener),
+    });
 
     private constructor(
         private readonly source: PreparedSource,
@@ -106,7 +110,7 @@ export class LocalCore implements Core {
         const asked = request.messages ? { ...request, report_tokens: true } : request;
         return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
             const wanted = request.adapters ?? [];
-            const asWell = wanted.length > 0 ? await (await this.tools()).resolve(wanted, place, context.signal) : [];
+            const asWell = wanted.length > 0 ? await this.tools.resolve(wanted, place, context.signal) : [];
             const adapters = [...always, ...asWell];
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
@@ -123,20 +127,8 @@ export class LocalCore implements Core {
 
     readonly workshop: AskWorkshop = async (method, args, context) => {
         await this.openWorkshop(context?.signal);
-        return await (await this.tools()).handle(method, args, context);
+        return await this.tools.handle(method, args, context);
     };
-
-    /** What trains and adapts; who only chats never downloads it. */
-    private async tools(): Promise<Workshop> {
-        this.things ??= import('../workshop/workshop.js').then(
-            ({ Workshop }) =>
-                new Workshop({
-                    inTurn: async (signal, work) => await this.inTurn(signal, async ({ place }) => await work(place)),
-                    onWaiting: (listener) => this.turns.onWaiting(listener),
-                }),
-        );
-        return await this.things;
-    }
 
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array> {
         const { model } = await this.ready();

@@ -4,17 +4,19 @@ import os from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../error.js';
 import type { Log } from '../wasi.js';
+import { makeDawnPatient } from './dawn-patience.js';
 
 /** A GPU in software, which comes with Chromium: slow, and everywhere the same. */
 const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
 const swiftShaderLoader = '/usr/lib/chromium/libvulkan.so.1';
 
-const dawnFlags = [
-    // Matrices of a subgroup are still an experiment.
-    'enable-dawn-features=allow_unsafe_apis',
-    // Steps of 65 µs protect the secrets of web pages; here they would only blur measurements.
-    'disable-dawn-features=timestamp_quantization',
-];
+// Matrices of a subgroup are still an experiment.
+const dawnHas = ['allow_unsafe_apis'];
+// Steps of 65 µs protect the secrets of web pages; here they would only blur measurements.
+const dawnLacks = ['timestamp_quantization'];
+// SwiftShader clears a workgroup's memory with an instruction for each word of it, and takes seconds to compile them;
+// without the extension Dawn writes a loop.
+const dawnLacksInSoftware = ['use_vulkan_zero_initialize_workgroup_memory_extension'];
 
 /** Dawn hangs or crashes when this is collected as garbage while a device lives. */
 let implementation: Promise<GPU | undefined> | undefined;
@@ -29,13 +31,19 @@ export function nodeGpu(log: Log = () => undefined): Promise<GPU | undefined> {
 }
 
 async function load(env: NodeJS.ProcessEnv, log: Log): Promise<GPU | undefined> {
-    if (env['LAPIDARY_GPU'] === 'swiftshader') useSwiftShader(env, log);
+    const software = env['LAPIDARY_GPU'] === 'swiftshader';
+    if (software) {
+        useSwiftShader(env, log);
+        makeDawnPatient();
+    }
+    const lacks = software ? [...dawnLacks, ...dawnLacksInSoftware] : dawnLacks;
+    const flags = [`enable-dawn-features=${dawnHas.join()}`, `disable-dawn-features=${lacks.join()}`];
     const file = env['LAPIDARY_WEBGPU'];
     // Not a literal: the package is optional, and the compiler would insist on it.
     const name: string = file ? pathToFileURL(file).href : 'webgpu';
     try {
         const module: unknown = await import(name);
-        return createFunction(module)(dawnFlags);
+        return createFunction(module)(flags);
     } catch (error) {
         log('warning', `WebGPU could not be loaded (${file || "npm package 'webgpu'"}): ${messageOf(error)}`);
         return undefined;
