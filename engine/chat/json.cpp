@@ -84,8 +84,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     // What Json::parse does, without the half of it that serves callbacks.
     Json value;
     nlohmann::detail::json_sax_dom_parser<Json> builder(value, false);
-    auto input = nlohmann::detail::input_adapter(text);
-    nlohmann::detail::parser<Json, decltype(input)> parser(std::move(input), nullptr, false);
+    using Input = decltype(nlohmann::detail::input_adapter(text));
+    nlohmann::detail::parser<Json, Input> parser(nlohmann::detail::input_adapter(text), nullptr, false);
     if (!parser.sax_parse(&builder) || builder.is_errored())
         return fail(Code::invalid_argument, "{} is not valid JSON", what);
     return value;
