@@ -54,7 +54,7 @@ Result<std::unique_ptr<GpuAdapters>> GpuAdapters::create(const GpuModel& model, 
     return out;
 }
 
-Status GpuAdapters::upload(const GpuModel& model, uint32_t layer, Group group, std::vector<Target> targets) {
+Status GpuAdapters::upload(const GpuModel& model, uint32_t layer, Group group, std::initializer_list<Target> targets) {
     Updates updates;
     std::vector<float> a;
     for (const Target target : targets) {
@@ -86,7 +86,7 @@ Status GpuAdapters::upload(const GpuModel& model, uint32_t layer, Group group, s
         }
         term.b = TRY(resources_.floats(b, "adapter B"));
         updates.rank += term.rank;
-        updates.terms.push_back(std::move(term));
+        updates.terms.push_back(term);
     }
     if (updates.rank == 0) return {};
     if (group == Group::token_embd) {

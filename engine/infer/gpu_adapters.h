@@ -2,6 +2,7 @@
 // a set costs as many dispatches as one of them. Holds the programs that were recorded with it.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <vector>
@@ -64,7 +65,7 @@ class GpuAdapters {
 
   private:
     GpuAdapters(gpu::Device& device, std::span<const lora::Active> active, kernels::Variant variant);
-    Status upload(const GpuModel& model, uint32_t layer, Group group, std::vector<lora::Target> targets);
+    Status upload(const GpuModel& model, uint32_t layer, Group group, std::initializer_list<lora::Target> targets);
     Task<Status> add_terms(GpuRecorder& program, gpu::Binding step, const Updates& updates, Place place, float factor,
                            uint32_t block);
     Task<Status> gemm(GpuRecorder& program, gpu::Binding step, kernels::GemmShape shape, gpu::Binding p, gpu::Binding q,

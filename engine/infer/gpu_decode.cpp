@@ -67,8 +67,9 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         }
         if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
         if (p.experts > 0) {
+            const uint64_t rows_of_one = m.rows / model_->config().experts.count;
             constants.push_back({"kExperts", double(p.experts)});
-            constants.push_back({"kWRows", double(m.rows / model_->config().experts.count)});
+            constants.push_back({"kWRows", double(rows_of_one)});
             constants.push_back({"kXPerSlot", p.x_per_slot ? 1.0 : 0.0});
         }
         if (source.from == From::seam) {
