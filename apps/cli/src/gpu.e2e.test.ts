@@ -1,39 +1,78 @@
-// The GPU backend against the same expected values as the CPU's, on Dawn with Chromium's software GPU.
+// The GPU backend against the same expected values as the CPU's, and against the CPU, on Dawn with Chromium's software GPU.
 import assert from 'node:assert/strict';
-import { existsSync, promises as fs } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
-import { floats, relativeError } from './testing/floats.js';
-import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
-import { readTensor } from './testing/safetensors.js';
+import { after, before, describe, test } from 'node:test';
+import { relativeError } from './testing/floats.js';
+import { GpuModel, continued, expectedOf, fixtures, needsSoftwareGpu, someTokens } from './testing/gpu-model.js';
+import { root } from './testing/process.js';
+import { many, thorough } from './testing/thorough.js';
 
-const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
-/** Compiling kernels for a processor takes it a while. */
-const slowly = { env: { LAPIDARY_GPU: 'swiftshader' }, timeoutMs: 1_800_000 };
-const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
+const options = needsSoftwareGpu();
 
-// A software GPU is slow: few tokens, but more than the smaller block, and keys and values as exact as they get. Other
-// models and other formats of those are in kv.e2e.test.ts and ledger.e2e.test.ts.
-test('on the GPU the logits of a mixture of experts are those of the reference', options, async (t) => {
-    const [fixture, count] = [path.join(root, 'tests', 'data', 'fixtures', 'tiny-moe-q4km'), 17];
-    const all = await readTensor(`${fixture}.safetensors`, 'tokens');
-    const expected = await readTensor(`${fixture}.safetensors`, 'logits');
-    const tokens = [...all.subarray(0, count)].join(',');
-    const out = path.join(await temporaryFolder(t), 'logits');
-    const args = ['logits', `${fixture}.gguf`, '--backend', 'gpu', '--kv', 'f32', '--tokens', tokens, '--out', out];
-    const { status, stderr } = await lapidary(args, slowly);
-    assert.equal(stderr, '');
-    assert.equal(status, 0);
-    const error = relativeError(floats(await fs.readFile(out)), expected.subarray(0, (expected.length / all.length) * count));
-    assert.ok(error <= 1e-4, `relative error ${error}`);
-});
+for (const fixture of fixtures) {
+    describe(`${fixture} on the GPU`, options, () => {
+        let it: GpuModel;
+        before(async () => {
+            it = await GpuModel.open(fixture);
+        });
+        after(() => it?.close());
 
-// Token by token from the first one on: for a prompt of several the software GPU would compile two minutes more, and
-// that they are read as on the CPU is seen with small models (above, and in kv.e2e.test.ts).
+        // In blocks: more than the sliding window of 32, and not whole blocks.
+        const ways = [
+            ['in blocks', 'f32', 16, many(40, 96), 1e-4],
+            ['one by one', 'f32', 1, many(6, 96), 1e-4],
+            ['in blocks with half floats as keys and values', 'f16', 16, 96, halfFloats(fixture)],
+        ] as const;
+        for (const [how, kv, atOnce, count, most] of thorough ? ways : ways.slice(0, 2)) {
+            test(`its tokens read ${how} give the expected logits`, async (t) => {
+                const { tokens, logits } = await expectedOf(fixture);
+                const seen = await it.logits(tokens.slice(0, count), { backend: 'gpu', kv, atOnce });
+                const error = relativeError(seen, logits.subarray(0, seen.length));
+                t.diagnostic(`relative error ${error}`);
+                assert.ok(error <= most, `relative error ${error}`);
+                if (kv === 'f16') assert.ok(error >= 1e-5, 'half floats must show');
+            });
+        }
+
+        test('it writes what the CPU writes', async () => {
+            const [tokens, count] = [someTokens(20), many(6, 64)];
+            const cpu = await continued(await it.session({ backend: 'cpu' }), tokens, count);
+            assert.equal(cpu.tokens.length, count);
+            assert.deepEqual((await continued(await it.session({ backend: 'gpu' }), tokens, count)).tokens, cpu.tokens);
+        });
+
+        if (!thorough && fixture !== fixtures[0]) return;
+
+        test('a text longer than the window is understood as the CPU understands it', async (t) => {
+            // In blocks of 128 and 16, or of 512.
+            const tokens = someTokens(many(140, 4200));
+            const context = many(160, 4352);
+            const meaning = async (backend: 'cpu' | 'gpu') => await (await it.session({ backend, context })).embed(tokens);
+            const error = relativeError(await meaning('gpu'), await meaning('cpu'));
+            t.diagnostic(`relative error ${error}`);
+            assert.ok(error <= 1e-4, `relative error ${error}`);
+        });
+
+        test('with the same seed it writes the same, with another one not', async () => {
+            const session = await it.session({ backend: 'gpu' });
+            // So hot that noise is not sure of itself.
+            const sampled = async (seed: number) => (await continued(session, someTokens(8), many(4, 64), { temperature: 100, top_k: 0, top_p: 1, seed })).tokens;
+            const first = await sampled(1);
+            assert.deepEqual(await sampled(1), first);
+            assert.notDeepEqual(await sampled(2), first);
+        });
+    });
+}
+
+/** How far off a fixture may be with half floats; the random weights of one make more of every rounding. */
+function halfFloats(fixture: string): number {
+    return fixture === 'tiny-e2b-q4km' ? 3e-3 : 2e-3;
+}
+
 test('the built-in model says the same on the GPU as on the CPU', options, async () => {
-    const args = ['generate', 'builtin', '--prompt', '', '-n', '8', '--temp', '0'];
-    const gpu = await lapidary([...args, '--backend', 'gpu'], slowly);
-    assert.equal(gpu.stderr, '');
-    assert.equal(gpu.stdout, (await lapidary(args)).stdout);
-    assert.ok(gpu.stdout.trim().length > 10, gpu.stdout);
+    const it = await GpuModel.open(path.join(root, 'models', 'storyteller-q4_k_m.gguf'));
+    const { tokens } = await it.model.tokenize('Once upon a time', { addBos: true });
+    const said = async (backend: 'cpu' | 'gpu') => (await continued(await it.session({ backend, kv: 'i16' }), [...tokens], many(6, 64))).tokens;
+    assert.deepEqual(await said('gpu'), await said('cpu'));
+    await it.close();
 });

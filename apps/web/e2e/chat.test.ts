@@ -217,6 +217,8 @@ test('the whole chat works with the keyboard alone, and an answer is spoken in s
         await page.waitForFunction(() => (document.querySelector('[aria-live].only-spoken')?.textContent ?? '') !== '');
 
         // Backwards out of the box to the buttons of the answer.
+        await page.getByRole('button', { name: 'Answer again' }).waitFor();
+        assert.equal(await focused(), 'Message', 'one is still where one was');
         for (let presses = 0; presses < 8 && (await focused()) !== 'Answer again'; presses++) {
             await page.keyboard.press('Shift+Tab');
         }

@@ -41,7 +41,7 @@ test('an answer on the GPU goes on when the GPU is lost, and is the right one', 
         // Not on the CPU: on another device.
         assert.match(await visitor.page.locator('.chip').innerText(), /GPU/);
         await visitor.page.getByRole('link', { name: 'Diagnostics' }).click();
-        await visitor.page.getByText('gpu: WebGPU gave a new device after the GPU was lost').waitFor();
+        await visitor.page.getByRole('definition').getByText('gpu: WebGPU gave a new device after the GPU was lost').waitFor();
         await visitor.page.getByLabel('Log').getByText('the GPU was lost').waitFor();
         visitor.checkHarmless();
     });

@@ -3,9 +3,8 @@ import { existsSync, promises as fs, readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import type { TestContext } from 'node:test';
 import type { CheckReport, CheckRequest, KvFormat } from 'lapidary';
-import { chromium } from 'playwright-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
 import { needsEngine, root } from './process.js';
 
 const executablePath = '/usr/bin/chromium';
@@ -14,7 +13,7 @@ const softwareGpu = JSON.parse(readFileSync(path.join(root, 'tests', 'software-g
 /** What tests/browser/index.html offers. */
 interface PageFunctions {
     check(request: CheckRequest): Promise<CheckReport>;
-    logits(request: { url: string; tokens: number[]; kv: KvFormat; atOnce?: number }): Promise<number[]>;
+    logits(request: { url: string; tokens: number[]; kv: KvFormat }): Promise<number[]>;
 }
 
 declare global {
@@ -28,26 +27,38 @@ export function needsBrowser(): { skip: string | false } {
     return existsSync(executablePath) ? needsEngine() : { skip: `there is no browser at ${executablePath}` };
 }
 
-/** Opens the page; it and its server are gone after the test. */
-export async function openPage(t: TestContext): Promise<PageFunctions> {
-    const server = http.createServer((request, response) => {
-        void serve(request.url ?? '/', response);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const browser = await chromium.launch({
-        executablePath,
-        args: [...softwareGpu.chromium, '--no-sandbox'],
-    });
-    t.after(() => browser.close());
-    const page = await browser.newPage();
-    page.setDefaultTimeout(300_000);
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    await page.waitForFunction(() => window.lapidaryTests !== undefined);
-    return {
-        check: (request) => page.evaluate((value) => window.lapidaryTests!.check(value), request),
-        logits: (request) => page.evaluate((value) => window.lapidaryTests!.logits(value), request),
-    };
+export class TestPage implements PageFunctions {
+    private constructor(
+        private readonly server: http.Server,
+        private readonly browser: Browser,
+        private readonly page: Page,
+    ) {}
+
+    static async open(): Promise<TestPage> {
+        const server = http.createServer((request, response) => {
+            void serve(request.url ?? '/', response);
+        });
+        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+        const browser = await chromium.launch({ executablePath, args: [...softwareGpu.chromium, '--no-sandbox'] });
+        const page = await browser.newPage();
+        page.setDefaultTimeout(300_000);
+        await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+        await page.waitForFunction(() => window.lapidaryTests !== undefined);
+        return new TestPage(server, browser, page);
+    }
+
+    async close(): Promise<void> {
+        await this.browser.close();
+        this.server.close();
+    }
+
+    async check(request: CheckRequest): Promise<CheckReport> {
+        return await this.page.evaluate((value) => window.lapidaryTests!.check(value), request);
+    }
+
+    async logits(request: Parameters<PageFunctions['logits']>[0]): Promise<number[]> {
+        return await this.page.evaluate((value) => window.lapidaryTests!.logits(value), request);
+    }
 }
 
 const folders: Record<string, string> = {
