@@ -99,7 +99,7 @@ test('training on the GPU computes the expected loss and gradients of every arch
             const model = await Model.open(engine, sources);
             await model.load('gpu');
             const blob = await fs.readFile(path.join(fixtures, `${name}.lora.safetensors`));
-            const args = { model: model.number, backend: 'gpu', checkpointing, steps: name === 'tiny-moe-q4km' ? 1 : 0 };
+            const args = { model: model.number, backend: 'gpu', checkpointing, steps: 0 };
             const { json } = await engine.call('train.gradcheck', args, { blob });
             await model.close();
             assert.ok(Number(json['loss']) <= 1e-4, `loss ${String(json['loss'])}`);

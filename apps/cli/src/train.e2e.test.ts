@@ -109,10 +109,13 @@ test('the gradients are those that others computed', engine, async () => {
     const file = (ending: string) => path.join(fixtures, `tiny-moe-q4km.${ending}`);
     const { status, stdout, stderr } = await lapidary(['gradcheck', file('gguf'), file('lora.safetensors'), '--json']);
     assert.equal(status, 0, stderr);
-    const report = JSON.parse(stdout) as { loss: number; worst_gradient: number; determined: number; worst_step: number };
+    const report = JSON.parse(stdout) as Record<'loss' | 'worst_gradient' | 'determined' | 'worst_step' | 'worst_distance', number> & {
+        distance: number[];
+    };
     assert.ok(report.loss <= 1e-6, `loss ${report.loss}`);
     assert.ok(report.worst_gradient <= 1e-4, `gradients ${report.worst_gradient}`);
     assert.ok(report.determined >= 4 && report.worst_step <= 1e-2, stdout);
+    assert.ok(report.distance.length === 20 && report.worst_distance <= 4, stdout);
     const wrong = await lapidary(['gradcheck', 'builtin', file('lora.safetensors')]);
     assert.equal(wrong.status, 1);
 });
