@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kMaxSamples = 16;
 constexpr size_t kMaxTargets = 32;
+constexpr int64_t kUsualRuns = 4;  // of gradcheck, beside the one that is compared
+constexpr int64_t kMaxRuns = 64;
 constexpr uint32_t kSampleTokens = 96;
 constexpr uint32_t kSampleContext = 1024;
 // How long a step may go on after the call was cancelled.
@@ -308,16 +310,17 @@ Task<Result<Reply>> Api::train_adapter(Call& call) {
     co_return Reply{.json = {{"adapter", id}, {"description", std::move(description)}}};
 }
 
-// {model, backend, checkpointing, steps} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}], steps,
-// sensitivity, determined, worst_step}: relative errors, see GradcheckReport
+// {model, backend, checkpointing, steps, runs} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}],
+// steps, spread, distance, worst_distance, determined, worst_step, …_tolerance}: see GradcheckReport
 Task<Result<Reply>> Api::train_gradcheck(Call& call) {
     const auto model = CO_TRY(model_of(call));
     train::Fixture fixture = CO_TRY(train::read_fixture(call.blob));
     const auto longest = uint32_t(fixture.sequence.tokens.size());
     const auto all = int64_t(fixture.losses.size());
     fixture.losses.resize(size_t(CO_TRY(call.args.integer_or("steps", 0, all, all))));
+    const auto runs = uint32_t(CO_TRY(call.args.integer_or("runs", 2, kMaxRuns, kUsualRuns)));
     const auto make = [&](const lora::Adapter& adapter) { return training_backend(call, *model, adapter, longest); };
-    const auto report = CO_TRY(co_await train::gradcheck(std::move(fixture), make, breathe_for(call)));
+    const auto report = CO_TRY(co_await train::gradcheck(std::move(fixture), make, breathe_for(call), runs));
     Json gradients = Json::array();
     for (const auto& gradient : report.gradients) {
         gradients.push_back({{"label", gradient.label}, {"a", gradient.a}, {"b", gradient.b}});
@@ -327,12 +330,15 @@ Task<Result<Reply>> Api::train_gradcheck(Call& call) {
                              {"worst_gradient", report.worst_gradient},
                              {"gradients", std::move(gradients)},
                              {"steps", report.steps},
-                             {"sensitivity", report.sensitivity},
+                             {"spread", report.spread},
+                             {"distance", report.distance},
+                             {"worst_distance", report.worst_distance},
                              {"determined", report.determined},
                              {"worst_step", report.worst_step},
                              {"loss_tolerance", train::GradcheckReport::kLossTolerance},
                              {"gradient_tolerance", train::GradcheckReport::kGradientTolerance},
-                             {"step_tolerance", train::GradcheckReport::kStepTolerance}}};
+                             {"step_tolerance", train::GradcheckReport::kStepTolerance},
+                             {"distance_tolerance", train::GradcheckReport::kDistanceTolerance}}};
 }
 
 // {train}

@@ -36,16 +36,8 @@ Result<testing::FixtureModel> opened(Bytes bytes) {
     return testing::FixtureModel{std::move(file), std::move(config), std::move(table), std::move(weights)};
 }
 
-class AdaptersOnTheCpu : public ::testing::TestWithParam<const char*> {
+class AdaptersOnTheCpu : public testing::LoraFixtureTest {
   protected:
-    void SetUp() override {
-        auto loaded = testing::load_model(std::string("tests/data/fixtures/") + GetParam() + ".gguf");
-        ASSERT_TRUE(loaded) << loaded.error().message;
-        model_ = std::make_unique<testing::FixtureModel>(std::move(*loaded));
-        auto fixture = testing::read_lora_fixture(GetParam());
-        ASSERT_TRUE(fixture);
-        fixture_ = std::move(*fixture);
-    }
     [[nodiscard]] Adapter adapter(uint32_t seed, float scale, uint32_t rank = 5) const {
         return random_adapter(*model_->table, testing::kLayerTargets, rank, scale, seed);
     }
@@ -67,9 +59,6 @@ class AdaptersOnTheCpu : public ::testing::TestWithParam<const char*> {
         if (!*report) return std::unexpected(report->error());
         return std::move(sink.bytes);
     }
-
-    std::unique_ptr<testing::FixtureModel> model_;
-    testing::LoraFixture fixture_;
 };
 
 TEST_P(AdaptersOnTheCpu, GiveTheLossTrainingStartsWith) {

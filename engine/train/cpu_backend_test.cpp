@@ -16,15 +16,10 @@ namespace {
 using testing::relative_l2;
 
 // What Hugging Face transformers and PyTorch compute in f32 on the same dequantised weights.
-class Training : public ::testing::TestWithParam<const char*> {
+class Training : public testing::LoraFixtureTest {
   protected:
     void SetUp() override {
-        auto loaded = testing::load_model(std::string("tests/data/fixtures/") + GetParam() + ".gguf");
-        ASSERT_TRUE(loaded) << loaded.error().message;
-        model_ = std::make_unique<testing::FixtureModel>(std::move(*loaded));
-        auto fixture = testing::read_lora_fixture(GetParam());
-        ASSERT_TRUE(fixture);
-        fixture_ = std::move(*fixture);
+        LoraFixtureTest::SetUp();
         weight_ = train::weight_of(fixture_.sequence);
     }
 
@@ -33,8 +28,6 @@ class Training : public ::testing::TestWithParam<const char*> {
         return made ? std::move(*made) : nullptr;
     }
 
-    std::unique_ptr<testing::FixtureModel> model_;
-    testing::LoraFixture fixture_;
     double weight_ = 0;
 };
 

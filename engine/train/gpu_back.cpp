@@ -32,43 +32,9 @@ Task<Status> GpuPass::record_attention_back(GpuRecorder& program, uint32_t layer
         const uint32_t at = first * width;
         const bool begins = first == 0 && last_reader(shape.kv_layer) == layer;
         // The probabilities once more: keeping them would take tokens² for every layer.
-        CO_TRY(co_await gemm(program,
-                             {.m = tokens(),
-                              .n = query_block_,
-                              .k = dim,
-                              .token_m = 0,
-                              .token_n = first,
-                              .p_m = kv_stride,
-                              .p_batch = dim,
-                              .p_share = group,
-                              .q_at = at,
-                              .q_n = width,
-                              .q_batch = dim,
-                              .c_n = tokens(),
-                              .c_batch = matrix},
-                             kv, t.q, s_.scores, true, shape.heads));
-        CO_TRY(co_await program.add(kernels::kSoftmax,
-                                    {{"kBlock", double(query_block_)},
-                                     {"kRow", double(tokens())},
-                                     {"kWindow", shape.sliding ? double(config().sliding_window) : 0.0}},
-                                    {s_.step, about, s_.places, s_.scores}, {query_block_, shape.heads, 1}));
+        CO_TRY(co_await record_probabilities(program, layer, first, about));
         // dp[query, key] = datt · v
-        CO_TRY(co_await gemm(program,
-                             {.m = tokens(),
-                              .n = query_block_,
-                              .k = dim,
-                              .token_m = 0,
-                              .token_n = first,
-                              .p_at = shape.kv_width(),
-                              .p_m = kv_stride,
-                              .p_batch = dim,
-                              .p_share = group,
-                              .q_at = at,
-                              .q_n = width,
-                              .q_batch = dim,
-                              .c_n = tokens(),
-                              .c_batch = matrix},
-                             kv, s_.datt, s_.dscores, true, shape.heads));
+        CO_TRY(co_await record_scores(program, layer, first, true, s_.datt, s_.dscores));
         // dv[key] += Σ p[query, key] · datt[query], over the queries of every head that shares the value
         const auto to_keys = [&](Binding rows, Binding by_key, uint32_t offset) {
             return gemm(program,

@@ -84,35 +84,46 @@ Task<Status> GpuPass::record_split_heads(GpuRecorder& program, uint32_t layer, b
         {shape.heads + own_heads, tokens(), 1});
 }
 
+// out[head, query, key] = by[query] · the keys, or with `values` the values: of a block of queries, with every position.
+Task<Status> GpuPass::record_scores(GpuRecorder& program, uint32_t layer, uint32_t first, bool values, Binding by,
+                                    Binding out) {
+    const model::LayerConfig& shape = config().layers[layer];
+    const uint32_t width = shape.q_width();
+    return gemm(program,
+                {.m = tokens(),
+                 .n = query_block_,
+                 .k = shape.head_dim,
+                 .token_m = 0,
+                 .token_n = first,
+                 .p_at = values ? shape.kv_width() : 0,
+                 .p_m = 2 * shape.kv_width(),
+                 .p_batch = shape.head_dim,
+                 .p_share = shape.heads / shape.kv_heads,
+                 .q_at = first * width,
+                 .q_n = width,
+                 .q_batch = shape.head_dim,
+                 .c_n = tokens(),
+                 .c_batch = query_block_ * tokens()},
+                kv_[shape.kv_layer], by, out, true, shape.heads);
+}
+
+// How much a block of queries attends to every position, in `scores`.
+Task<Status> GpuPass::record_probabilities(GpuRecorder& program, uint32_t layer, uint32_t first, Binding about) {
+    const model::LayerConfig& shape = config().layers[layer];
+    CO_TRY(co_await record_scores(program, layer, first, false, tape(layer).q, s_.scores));
+    co_return co_await program.add(kernels::kSoftmax,
+                                   {{"kBlock", double(query_block_)},
+                                    {"kRow", double(tokens())},
+                                    {"kWindow", shape.sliding ? double(config().sliding_window) : 0.0}},
+                                   {s_.step, about, s_.places, s_.scores}, {query_block_, shape.heads, 1});
+}
+
 Task<Status> GpuPass::record_attention(GpuRecorder& program, uint32_t layer) {
     const model::LayerConfig& shape = config().layers[layer];
-    Tape& t = tape(layer);
-    const Binding kv = kv_[shape.kv_layer];
-    const uint32_t group = shape.heads / shape.kv_heads;
     const uint32_t width = shape.q_width();
-    const uint32_t kv_stride = 2 * shape.kv_width();
     for (uint32_t first = 0; first < tokens(); first += query_block_) {
         const Binding about = CO_TRY(words_.put(std::array<uint32_t, 4>{first, 0, 0, 0}));
-        CO_TRY(co_await gemm(program,
-                             {.m = tokens(),
-                              .n = query_block_,
-                              .k = shape.head_dim,
-                              .token_m = 0,
-                              .token_n = first,
-                              .p_m = kv_stride,
-                              .p_batch = shape.head_dim,
-                              .p_share = group,
-                              .q_at = first * width,
-                              .q_n = width,
-                              .q_batch = shape.head_dim,
-                              .c_n = tokens(),
-                              .c_batch = query_block_ * tokens()},
-                             kv, t.q, s_.scores, true, shape.heads));
-        CO_TRY(co_await program.add(kernels::kSoftmax,
-                                    {{"kBlock", double(query_block_)},
-                                     {"kRow", double(tokens())},
-                                     {"kWindow", shape.sliding ? double(config().sliding_window) : 0.0}},
-                                    {s_.step, about, s_.places, s_.scores}, {query_block_, shape.heads, 1}));
+        CO_TRY(co_await record_probabilities(program, layer, first, about));
         CO_TRY(co_await gemm(program,
                              {.m = shape.head_dim,
                               .n = query_block_,
@@ -121,15 +132,15 @@ Task<Status> GpuPass::record_attention(GpuRecorder& program, uint32_t layer) {
                               .token_k = 0,
                               .p_at = shape.kv_width(),
                               .p_m = 1,
-                              .p_k = kv_stride,
+                              .p_k = 2 * shape.kv_width(),
                               .p_batch = shape.head_dim,
-                              .p_share = group,
+                              .p_share = shape.heads / shape.kv_heads,
                               .q_n = tokens(),
                               .q_batch = query_block_ * tokens(),
                               .c_at = first * width,
                               .c_n = width,
                               .c_batch = shape.head_dim},
-                             kv, s_.scores, t.attended, true, shape.heads));
+                             kv_[shape.kv_layer], s_.scores, tape(layer).attended, true, shape.heads));
     }
     co_return Status{};
 }

@@ -98,6 +98,9 @@ class GpuPass {
     [[nodiscard]] PerLayer per_layer_inputs(uint32_t layer) const;
     Task<Status> record_inputs(GpuRecorder& program);
     Task<Status> record_layer(GpuRecorder& program, uint32_t layer, bool dropout);
+    Task<Status> record_scores(GpuRecorder& program, uint32_t layer, uint32_t first, bool values, Binding by,
+                               Binding out);
+    Task<Status> record_probabilities(GpuRecorder& program, uint32_t layer, uint32_t first, Binding about);
     Task<Status> record_attention(GpuRecorder& program, uint32_t layer);
     Task<Status> record_experts(GpuRecorder& program, uint32_t layer);
     Task<Status> record_split_heads(GpuRecorder& program, uint32_t layer, bool back);

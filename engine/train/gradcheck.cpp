@@ -13,6 +13,7 @@ namespace lapidary::train {
 namespace {
 
 constexpr uint32_t kMaxLayers = 1024;
+constexpr float kNudge = 1e-5f;
 
 Result<const lora::SafeTensor*> tensor_of(const lora::SafeTensors& file, const std::string& name) {
     const lora::SafeTensor* found = file.find(name);
@@ -61,6 +62,30 @@ Task<Result<std::vector<double>>> losses_of(Backend& backend, const Fixture& fix
         CO_TRY(co_await backend.step(fixture.adamw));
     }
     co_return out;
+}
+
+// The first of the runs is the one that is compared.
+void compare_steps(GradcheckReport& out, const std::vector<std::vector<double>>& runs,
+                   std::span<const float> expected) {
+    double spread = 0;
+    for (size_t step = 0; step < expected.size(); ++step) {
+        double middle = 0;
+        for (const auto& run : runs) middle += std::log(run[step]) / double(runs.size());
+        double squares = 0;
+        for (const auto& run : runs) squares += std::pow(std::log(run[step]) - middle, 2);
+        // Runs that have parted do not find together again, though they may cross.
+        spread = std::max(spread, std::sqrt(squares / double(runs.size() - 1)));
+        const double off = std::abs(std::log(double(expected[step])) - middle) - GradcheckReport::kLossTolerance;
+        const double distance = off <= 0 ? 0 : off / spread;
+        out.steps.push_back(relative(runs[0][step], double(expected[step])));
+        out.spread.push_back(spread);
+        out.distance.push_back(std::isnan(distance) ? INFINITY : distance);
+        out.worst_distance = std::max(out.worst_distance, out.distance.back());
+        if (out.determined == step && spread <= GradcheckReport::kStepTolerance / 4) {
+            out.determined = step + 1;
+            out.worst_step = std::max(out.worst_step, out.steps.back());
+        }
+    }
 }
 
 }  // namespace
@@ -114,7 +139,7 @@ Result<Fixture> read_fixture(std::span<const uint8_t> bytes) {
     return out;
 }
 
-Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breathe breathe) {
+Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breathe breathe, uint32_t others) {
     GradcheckReport out;
     const double weight = weight_of(fixture.sequence);
     const auto backend = CO_TRY(co_await make(fixture.adapter));
@@ -131,23 +156,13 @@ Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breat
     backend->forget_gradients();
 
     const Moments start = CO_TRY(co_await backend->moments());
-    const std::vector<double> losses = CO_TRY(co_await losses_of(*backend, fixture, breathe));
-    out.sensitivity.resize(losses.size());
-    for (const uint64_t seed : {1u, 2u}) {
-        CO_TRY(co_await backend->restore(nudged(fixture.adapter, 1e-5f, seed), start));
-        const std::vector<double> others = CO_TRY(co_await losses_of(*backend, fixture, breathe));
-        for (size_t i = 0; i < losses.size(); ++i) {
-            out.sensitivity[i] = std::max(out.sensitivity[i], relative(others[i], losses[i]));
-        }
+    std::vector<std::vector<double>> runs;
+    runs.push_back(CO_TRY(co_await losses_of(*backend, fixture, breathe)));
+    for (uint32_t seed = 1; seed <= others && !fixture.losses.empty(); ++seed) {
+        CO_TRY(co_await backend->restore(nudged(fixture.adapter, kNudge, seed), start));
+        runs.push_back(CO_TRY(co_await losses_of(*backend, fixture, breathe)));
     }
-    bool determined = true;
-    for (size_t i = 0; i < losses.size(); ++i) {
-        out.steps.push_back(relative(losses[i], double(fixture.losses[i])));
-        determined = determined && out.sensitivity[i] <= GradcheckReport::kStepTolerance / 3;
-        if (!determined) continue;
-        out.determined = i + 1;
-        out.worst_step = std::max(out.worst_step, out.steps.back());
-    }
+    compare_steps(out, runs, fixture.losses);
     co_return out;
 }
 

@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Lapidary } from 'lapidary';
+import { Lapidary, type ModelSource } from 'lapidary';
 import { parseAdapter } from './adapters.js';
 import { floats, relativeError } from './testing/floats.js';
 import { lapidary, needsEngine, root, temporaryFolder, type RunOptions } from './testing/process.js';
+import { testServer } from './testing/server.js';
 
 const fixtures = path.join(root, 'tests', 'data', 'fixtures');
 const model = path.join(fixtures, 'tiny-e2b-q4km.gguf');
@@ -90,7 +91,7 @@ test('an adapter that does not belong to the model is refused with one sentence'
     assert.match(missing.stderr, /^lapidary: .*none\.gguf.*\n$/);
 });
 
-test("an Ollama model's own adapter takes part", engine, async (t) => {
+test("an Ollama model's own adapter takes part, on the command line, in the server and through it", engine, async (t) => {
     const folder = await temporaryFolder(t);
     const adapter = path.join(folder, 'adapter.gguf');
     await writeAdapter(path.join(folder, 'adapter.safetensors'));
@@ -112,18 +113,43 @@ test("an Ollama model's own adapter takes part", engine, async (t) => {
     await fs.writeFile(path.join(tags, 'latest'), JSON.stringify(manifest));
     const expected = await logits(model, folder, ['--adapter', adapter]);
     assert.deepEqual(await logits('learnt', folder, [], { env: { OLLAMA_MODELS: store } }), expected);
+
+    const before = process.env['OLLAMA_MODELS'];
+    process.env['OLLAMA_MODELS'] = store;
+    t.after(() => (process.env['OLLAMA_MODELS'] = before));
+    const { url } = await testServer(t);
+    // So small a model says the same with the adapter, but with other probabilities.
+    const asked = { prompt: 'abc', max_tokens: 3, temperature: 0, logprobs: 2 };
+    const said = async (source: ModelSource, adapters: { weights: Uint8Array }[] = []) => {
+        const loaded = await Lapidary.load(source, { backend: 'cpu', contextLength: 64, adapters });
+        t.after(() => loaded.dispose());
+        return (await loaded.completions.create(asked)).choices[0]?.logprobs;
+    };
+    const learnt = await said(model, [{ weights: await fs.readFile(adapter) }]);
+    assert.equal(learnt?.token_logprobs.length, 3);
+    assert.notDeepEqual(await said(model), learnt, 'the adapter changes the answer');
+    assert.deepEqual(await said({ ollama: 'learnt', server: url }), learnt, 'opened through the server');
+    const body = JSON.stringify({ ...asked, model: 'learnt' });
+    const answer = await fetch(`${url}/v1/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const { choices } = (await answer.json()) as { choices: { logprobs: unknown }[] };
+    assert.deepEqual(choices[0]?.logprobs, learnt, 'answered by the server');
 });
 
 test('the library answers with the adapters a model is loaded with', engine, async (t) => {
     const folder = await temporaryFolder(t);
     const file = path.join(folder, 'adapter.safetensors');
     await writeAdapter(file);
-    const answer = async (...adapter: string[]) =>
-        (await succeed(['generate', model, '--prompt', 'abc', '-n', '8', '--temp', '0', '--backend', 'cpu', ...adapter])).trimEnd();
-    const loaded = await Lapidary.load(model, { backend: 'cpu', adapters: [{ weights: await fs.readFile(file) }] });
+    const weights = await fs.readFile(file);
+    const loaded = await Lapidary.load(model, { backend: 'cpu', adapters: [{ weights }] });
     t.after(() => loaded.dispose());
-    const completion = await loaded.completions.create({ prompt: 'abc', max_tokens: 8, temperature: 0 });
-    assert.equal(completion.choices[0]?.text.trimEnd(), await answer('--adapter', file));
+    const plain = await Lapidary.load(model, { backend: 'cpu' });
+    t.after(() => plain.dispose());
+    const asked = { prompt: 'abc', max_tokens: 3, temperature: 0, logprobs: 2 };
+    const always = (await loaded.completions.create(asked)).choices[0]?.logprobs;
+    const adapter = await plain.adapters.load({ weights });
+    const named = (await plain.completions.create({ ...asked, adapters: [{ adapter }] })).choices[0]?.logprobs;
+    assert.deepEqual(always, named);
+    assert.notDeepEqual((await plain.completions.create(asked)).choices[0]?.logprobs, named);
 });
 
 test('what follows the last colon is a scale if it is a number', () => {

@@ -2,9 +2,9 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { LapidaryError, LoadedAdapter, type AdapterFiles, type AdapterUse, type Engine, type Model } from 'lapidary';
+import { LapidaryError, LoadedAdapter, type AdapterFiles, type AdapterUse } from 'lapidary';
 import { fileError } from 'lapidary/node';
-import type { ModelBytes } from './model-argument.js';
+import type { ModelBytes, OpenModel } from './model-argument.js';
 
 export interface AdapterArgument {
     file: string;
@@ -53,9 +53,9 @@ export async function readAdapters(wanted: readonly AdapterArgument[]): Promise<
     return await Promise.all(wanted.map(async ({ file, scale }) => ({ ...(await readAdapter(file)), scale })));
 }
 
-/** The adapters of an Ollama model, which Ollama applies with scale 1. */
-export async function readLayers({ store, model }: NonNullable<ModelBytes['ollama']>): Promise<AdapterFile[]> {
-    const sources = await store.openLayers(model.adapters);
+/** Those of an Ollama model, which Ollama applies with scale 1. */
+export async function readOwnAdapters({ openAdapters }: Pick<ModelBytes, 'openAdapters'>): Promise<AdapterFile[]> {
+    const sources = (await openAdapters?.()) ?? [];
     try {
         return await Promise.all(sources.map(async (source) => ({ weights: await source.read(0, source.size) })));
     } finally {
@@ -65,13 +65,12 @@ export async function readLayers({ store, model }: NonNullable<ModelBytes['ollam
 
 /** Loads an Ollama model's own adapters and those asked for; what comes back goes into a session's calls. */
 export async function useAdapters(
-    engine: Engine,
-    model: Model,
+    open: OpenModel,
     wanted: readonly AdapterArgument[] = [],
-    ollama: ModelBytes['ollama'],
     signal: AbortSignal,
 ): Promise<AdapterUse[]> {
-    const own = ollama ? await readLayers(ollama) : [];
+    const { engine, model } = open;
+    const own = await readOwnAdapters(open);
     const uses: AdapterUse[] = [];
     for (const { scale, ...files } of [...own, ...(await readAdapters(wanted))]) {
         uses.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));

@@ -1,6 +1,6 @@
 // Training with the real engine: made-up facts that the built-in model cannot know, and gradients others computed.
 import assert from 'node:assert/strict';
-import { promises as fs } from 'node:fs';
+import { promises as fs, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
@@ -52,6 +52,45 @@ test('the built-in model learns facts, stops at Ctrl-C, goes on, and knows them 
     }
 });
 
+test('a full disk costs neither the last checkpoint nor the adapter, and with room it goes on with the same bits', engine, async (t) => {
+    const folder = await temporaryFolder(t);
+    const data = path.join(folder, 'facts.jsonl');
+    await fs.writeFile(data, (await someFacts(2)).map((fact) => JSON.stringify(fact)).join('\n'));
+    const out = (name: string) => path.join(folder, name);
+    const few = ['--rank', '2', '--layers', '7', '--batch', '2', '--epochs', '5', '--lr', '1e-2'];
+    const args = (name: string) => ['train', 'builtin', '--data', data, '--out', out(name), ...few, '--checkpoint-every', '2'];
+    const filesOf = async (name: string) => {
+        const names = (await fs.readdir(out(name))).sort();
+        return await Promise.all(names.map(async (file) => [file, await fs.readFile(path.join(out(name), file))] as const));
+    };
+    const whole = await lapidary(args('same'));
+    assert.equal(whole.status, 0, whole.stderr);
+
+    // What is written to this device finds no room. It is put where new files are written before they replace the old.
+    const fill = (file: string) => symlinkSync('/dev/full', path.join(out('same'), `${file}.new`));
+    const reference = await filesOf('same');
+    assert.deepEqual(reference.map(([file]) => file), ['adapter.gguf', 'adapter_config.json', 'adapter_model.safetensors', 'checkpoint.safetensors']);
+    fill('adapter.gguf');
+    const full = await lapidary([...args('same'), '--resume']);
+    assert.equal(full.status, 1);
+    assert.match(full.stderr, /adapter\.gguf' could not be written: the disk is full\n$/);
+    assert.deepEqual(await filesOf('same'), reference, 'everything is as it was');
+
+    // In the middle of another one, with a checkpoint after its second step.
+    await fs.rm(out('same'), { recursive: true });
+    const broken = await lapidary([...args('same'), '--every', '1', '--sample', 'Who?'], {
+        when: { appears: /^step 3: /m, then: () => fill('checkpoint.safetensors') },
+    });
+    assert.equal(broken.status, 1);
+    assert.match(broken.stderr, /checkpoint\.safetensors' could not be written: the disk is full\n$/);
+    assert.match(broken.stdout, /the checkpoint after step 2 is as it was; --resume goes on from there\n$/);
+    assert.deepEqual(await fs.readdir(out('same')), ['checkpoint.safetensors']);
+    const rest = await lapidary([...args('same'), '--resume']);
+    assert.equal(rest.status, 0, rest.stderr);
+    assert.match(rest.stdout, /goes on after step 2\n/);
+    assert.deepEqual(await filesOf('same'), reference, 'the same bits as without a full disk');
+});
+
 test('a checkpoint of other settings is refused with a sentence, and bad lines are named', engine, async (t) => {
     const folder = await temporaryFolder(t);
     const data = path.join(folder, 'facts.jsonl');
@@ -70,10 +109,13 @@ test('the gradients are those that others computed', engine, async () => {
     const file = (ending: string) => path.join(fixtures, `tiny-moe-q4km.${ending}`);
     const { status, stdout, stderr } = await lapidary(['gradcheck', file('gguf'), file('lora.safetensors'), '--json']);
     assert.equal(status, 0, stderr);
-    const report = JSON.parse(stdout) as { loss: number; worst_gradient: number; determined: number; worst_step: number };
+    const report = JSON.parse(stdout) as Record<'loss' | 'worst_gradient' | 'determined' | 'worst_step' | 'worst_distance', number> & {
+        distance: number[];
+    };
     assert.ok(report.loss <= 1e-6, `loss ${report.loss}`);
     assert.ok(report.worst_gradient <= 1e-4, `gradients ${report.worst_gradient}`);
     assert.ok(report.determined >= 4 && report.worst_step <= 1e-2, stdout);
+    assert.ok(report.distance.length === 20 && report.worst_distance <= 4, stdout);
     const wrong = await lapidary(['gradcheck', 'builtin', file('lora.safetensors')]);
     assert.equal(wrong.status, 1);
 });

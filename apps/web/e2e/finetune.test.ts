@@ -1,5 +1,6 @@
 // Teaching the built-in model something, in a real browser, on the CPU.
 import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
 import { test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { openApp } from './app.js';
@@ -19,6 +20,18 @@ async function prepareSettings(context: BrowserContext, settings: object): Promi
     await context.addInitScript((text) => {
         if (localStorage.getItem('lapidary-settings') === null) localStorage.setItem('lapidary-settings', text);
     }, JSON.stringify(settings));
+}
+
+/** From when a tab says so: Chromium itself, told to allow less, notices too late for a short training. */
+async function letTheDiskFill(context: BrowserContext): Promise<void> {
+    await context.addInitScript(() => {
+        const { prototype } = IDBObjectStore;
+        const put = prototype.put;
+        prototype.put = function (...args) {
+            if (sessionStorage.getItem('full') !== null) throw new DOMException('no room', 'QuotaExceededError');
+            return put.apply(this, args);
+        };
+    });
 }
 
 async function setNumber(page: Page, label: string, value: string): Promise<void> {
@@ -112,6 +125,43 @@ test('a training that was broken off by a reload goes on from where it was', { s
         await page.reload();
         await page.getByText('What to learn').waitFor();
         assert.equal(await page.getByText('Unfinished').count(), 0);
+        visitor.checkHarmless();
+    });
+});
+
+test('with a full disk a training goes on in memory, and its adapter can be used and taken elsewhere', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 24, temperature: 0, backend: 'cpu' });
+        await letTheDiskFill(context);
+        const visitor = await Visitor.arrive(context, `${app.site.url}/#/finetune`);
+        const { page } = visitor;
+        await page.locator('.which .dot.ready').waitFor();
+        await prepare(page, '20');
+        await page.getByLabel('Questions to ask before and after, one a line').fill('');
+        const stepNow = async () => Number(/[Ss]tep (\d+)/.exec(await page.locator('.run-line').innerText())?.[1]);
+
+        await page.getByRole('button', { name: 'Start training' }).click();
+        await page.getByText(/^Step \d+ of \d+/).waitFor();
+        await page.evaluate(() => sessionStorage.setItem('full', 'yes'));
+        await page.getByRole('button', { name: 'Pause' }).click();
+        await page.getByText(/^Paused at step/).waitFor();
+        const paused = await stepNow();
+        await page.getByText(/What was learnt could not be stored \(the disk is full, or the browser allows no more\)/).waitFor();
+
+        // It goes on from memory: on the disk there is nothing, or what is older.
+        await page.getByRole('button', { name: 'Go on' }).click();
+        await page.getByText(/^Step \d+ of \d+/).waitFor();
+        assert.ok((await stepNow()) > paused, `paused at ${paused}, went on at ${await stepNow()}`);
+        await page.getByText(/^Finished:/).waitFor();
+        await page.getByText(/The adapter could not be stored \(the disk is full.*download it\./).waitFor();
+        assert.match(await page.locator('.adapters li').innerText(), /not stored: download it before this tab is closed/);
+        const saved = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Download Pasted text as GGUF' }).click();
+        const file = await fs.readFile(await (await saved).path());
+        assert.equal(file.subarray(0, 4).toString(), 'GGUF');
+        await page.getByRole('button', { name: 'Use in chat' }).click();
+        await visitor.say('Who lives in the tower?');
+        assert.match(await visitor.answer(), /blue owl/);
         visitor.checkHarmless();
     });
 });

@@ -8,12 +8,17 @@ import { Visitor, prepareSettings } from './browser.js';
 
 const app = openApp();
 
-/** Opens the app with the tiny model, and asks it something. */
-async function ask(context: BrowserContext, backend: 'cpu' | 'gpu'): Promise<Visitor> {
-    const url = `${app.site.url}/fixtures/tiny-31b-q4km.gguf`;
+/** Opens the app with a tiny model. */
+async function open(context: BrowserContext, model: string, backend: 'cpu' | 'gpu', page = ''): Promise<Visitor> {
+    const url = `${app.site.url}/fixtures/${model}.gguf`;
     await context.addInitScript((choice) => localStorage.setItem('lapidary-model', choice), JSON.stringify({ kind: 'url', url }));
     await prepareSettings(context, { maxTokens: 8, temperature: 0, contextLength: 128 });
-    const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=${backend}`);
+    return await Visitor.arrive(context, `${app.site.url}/?backend=${backend}${page}`);
+}
+
+/** The same, and asks it something. */
+async function ask(context: BrowserContext, backend: 'cpu' | 'gpu'): Promise<Visitor> {
+    const visitor = await open(context, 'tiny-31b-q4km', backend);
     await visitor.untilReady();
     await visitor.say('Hi');
     return visitor;
@@ -45,4 +50,38 @@ test('an answer on the GPU goes on when the GPU is lost, and is the right one', 
         await visitor.page.getByLabel('Log').getByText('the GPU was lost').waitFor();
         visitor.checkHarmless();
     });
+});
+
+/** The losses of the first and the last step of a short training. */
+async function train(context: BrowserContext, backend: 'cpu' | 'gpu'): Promise<number[]> {
+    const visitor = await open(context, 'tiny-moe-q4km', backend, '#/finetune');
+    const { page } = visitor;
+    await page.locator('.which .dot.ready').waitFor();
+    await page.getByRole('button', { name: 'Paste text' }).click();
+    await page.getByLabel('Text, JSONL or CSV').fill('{"text": "abc"}');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.locator('.preview').waitFor();
+    await page.getByText('Advanced').click();
+    await page.getByLabel('Times through the data', { exact: true }).fill('2');
+    await page.getByLabel('Learning rate', { exact: true }).fill('0.01');
+    await page.getByRole('button', { name: 'Start training' }).click();
+    await page.getByText(/^Finished:/).waitFor();
+    const title = (await page.locator('.loss-chart title').textContent()) ?? '';
+    const [, from, to] = /from ([\d.]+) at step 1 to ([\d.]+) at step/.exec(title) ?? [];
+    // What it became, on the same device.
+    await page.getByRole('button', { name: 'Use in chat' }).click();
+    await visitor.say('Hi');
+    await visitor.answer();
+    assert.match(await page.locator('.chip').innerText(), backend === 'gpu' ? /GPU/ : /CPU/);
+    visitor.checkHarmless();
+    return [Number(from), Number(to)];
+}
+
+test('a training on the GPU learns what one on the CPU learns', { skip: app.skip }, async () => {
+    const [first = 0, last = 0] = await app.visit(async (context) => await train(context, 'cpu'));
+    assert.ok(last < first, `the loss went from ${first} to ${last}`);
+    const onGpu = await app.visit(async (context) => await train(context, 'gpu'));
+    for (const [i, expected] of [first, last].entries()) {
+        assert.ok(Math.abs((onGpu[i] ?? 0) / expected - 1) < 2e-3, `${onGpu.join(', ')} instead of ${first}, ${last}`);
+    }
 });

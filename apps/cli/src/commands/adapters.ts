@@ -89,11 +89,12 @@ function addMerge(command: Command, { signal }: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary adapters merge builtin facts.gguf --out learnt.gguf --type q8_0')
         .action(async (argument: string, wanted: string[], flags: { out: string; type: string; force?: boolean }) => {
             const adapters: AdapterArgument[] = wanted.map(parseAdapter);
-            await withModel(argument, signal, async ({ engine, model, ollama, origin }) => {
+            await withModel(argument, signal, async (open) => {
+                const { model, origin } = open;
                 if (await isSameFile(flags.out, origin)) {
                     throw new LapidaryError('invalid_argument', `'${flags.out}' is the model itself; choose another name`);
                 }
-                const uses = await useAdapters(engine, model, adapters, ollama, signal);
+                const uses = await useAdapters(open, adapters, signal);
                 const sink = await createOutput(flags.out, flags.force === true);
                 const progress = new ProgressLine('merging', 'bytes');
                 const result = await withSink(sink, () =>

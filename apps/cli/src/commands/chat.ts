@@ -37,8 +37,9 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const backend = chooseBackend(flags.backend);
-            await withModel(argument, signal, async ({ engine, model, ollama }) => {
-                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
+            await withModel(argument, signal, async (open) => {
+                const { model, ollama } = open;
+                const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });

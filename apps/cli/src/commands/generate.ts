@@ -40,8 +40,9 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
             const { signal } = interrupts;
             const backend = chooseBackend(flags.backend);
             const prompt = flags.prompt ?? (await promptFromInput(signal));
-            await withModel(argument, signal, async ({ engine, model, ollama }) => {
-                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
+            await withModel(argument, signal, async (open) => {
+                const { model, ollama } = open;
+                const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });

@@ -13,6 +13,7 @@ interface Flags {
     backend: string;
     checkpointing: boolean;
     steps?: number;
+    runs?: number;
     json?: boolean;
 }
 
@@ -25,6 +26,7 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
         .addOption(backendOption())
         .option('--no-checkpointing', 'keep every activation instead of computing layers again')
         .option('--steps <n>', 'only so many of the AdamW steps', parseInteger({ min: 0, max: 1000 }))
+        .option('--runs <n>', 'how many other runs show what rounding decides; 4 unless given', parseInteger({ min: 2, max: 64 }))
         .option('--json', 'every number as JSON')
         .addHelpText('after', '\nExample:\n  lapidary gradcheck tiny.gguf tiny.lora.safetensors --backend gpu')
         .action(async (argument: string, file: string, flags: Flags) => {
@@ -34,8 +36,14 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
             await withModel(argument, signal, async ({ engine, model }) => {
                 const backend = chooseBackend(flags.backend);
                 await loadWeights(model, backend, signal);
-                const { checkpointing, steps } = flags;
-                const args = { model: model.number, backend, checkpointing, ...(steps === undefined ? {} : { steps }) };
+                const { checkpointing, steps, runs } = flags;
+                const args = {
+                    model: model.number,
+                    backend,
+                    checkpointing,
+                    ...(steps === undefined ? {} : { steps }),
+                    ...(runs === undefined ? {} : { runs }),
+                };
                 const { json } = await engine.call('train.gradcheck', args, { blob: fixture, signal });
                 process.stdout.write(`${flags.json ? JSON.stringify(json) : describe(json).join('\n')}\n`);
                 if (json['passed'] !== true) throw new LapidaryError('internal', 'the gradients are not those expected');
@@ -44,11 +52,13 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
 }
 
 function describe(report: JsonObject): string[] {
-    const number = (name: string) => Number(report[name]);
-    const short = (value: unknown) => Number(value).toExponential(1);
-    const gradients = Array.isArray(report['gradients']) ? (report['gradients'] as JsonObject[]) : [];
-    const steps = Array.isArray(report['steps']) ? report['steps'] : [];
-    const sensitivity = Array.isArray(report['sensitivity']) ? report['sensitivity'] : [];
+    // JSON has no infinity: what is no number at all comes as null.
+    const numberOf = (value: unknown) => (value === null ? Infinity : Number(value));
+    const number = (name: string) => numberOf(report[name]);
+    const short = (value: unknown) => numberOf(value).toExponential(1);
+    const list = (name: string) => (Array.isArray(report[name]) ? report[name] : []);
+    const gradients = list('gradients') as JsonObject[];
+    const [steps, spread, distance] = ['steps', 'spread', 'distance'].map(list) as [unknown[], unknown[], unknown[]];
     return [
         ...formatTable([['matrix', 'dA', 'dB'], ...gradients.map(({ label, a, b }) => [String(label), short(a), short(b)])], [
             false,
@@ -56,15 +66,18 @@ function describe(report: JsonObject): string[] {
             true,
         ]),
         '',
-        ...formatTable([['step', 'loss', 'sensitivity'], ...steps.map((error, i) => [String(i + 1), short(error), short(sensitivity[i])])], [
-            true,
-            true,
-            true,
-        ]),
+        ...formatTable(
+            [
+                ['step', 'loss', 'spread', 'distance'],
+                ...steps.map((error, i) => [String(i + 1), short(error), short(spread[i]), numberOf(distance[i]).toFixed(1)]),
+            ],
+            [true, true, true, true],
+        ),
         '',
         `loss: ${short(report['loss'])} (at most ${short(report['loss_tolerance'])})`,
         `gradients: ${short(report['worst_gradient'])} (at most ${short(report['gradient_tolerance'])})`,
         `the first ${number('determined')} of ${steps.length} AdamW steps, which rounding does not decide: ` +
             `${short(report['worst_step'])} (at most ${short(report['step_tolerance'])})`,
+        `all ${steps.length}: ${number('worst_distance').toFixed(1)} times the spread (at most ${number('distance_tolerance')})`,
     ];
 }

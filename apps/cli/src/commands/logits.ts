@@ -38,8 +38,9 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
             const { signal } = interrupts;
             const tokens = await wantedTokens(flags);
             const backend = chooseBackend(flags.backend);
-            await withModel(argument, signal, async ({ engine, model, ollama }) => {
-                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
+            await withModel(argument, signal, async (open) => {
+                const { model } = open;
+                const adapters = await useAdapters(open, flags.adapter, signal);
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
                     await loadWeights(model, backend, signal);

@@ -35,8 +35,9 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
             const { window, kv } = flags;
             const backend = chooseBackend(flags.backend);
             const text = await readTextFile(flags.file);
-            await withModel(argument, signal, async ({ engine, model, ollama }) => {
-                const adapters = await useAdapters(engine, model, flags.adapter, ollama, signal);
+            await withModel(argument, signal, async (open) => {
+                const { model } = open;
+                const adapters = await useAdapters(open, flags.adapter, signal);
                 // Plain text: a special token spelled out in a book is not a special token.
                 const { tokens } = await model.tokenize(text, { parseSpecial: false });
                 await loadWeights(model, backend, signal);

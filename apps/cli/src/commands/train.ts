@@ -9,6 +9,7 @@ import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger, parseNumber } from '../numbers.js';
 import { formatBytes, safeFor } from '../terminal.js';
+import { writeWhole } from '../whole-files.js';
 
 interface Flags {
     data: string;
@@ -105,16 +106,23 @@ async function train(
         `${String(plan['examples'])} examples, ${String(plan['validation_examples'])} for validation, ${String(plan['steps'])} steps, ` +
             `${String(plan['parameters'])} numbers to train${memory > 0 ? `, ${formatBytes(memory)} beside the model` : ''}`,
     );
+    const line = new StepLine();
+    let kept: number | undefined;
     if (saved) {
-        const restored = await engine.call('train.restore', training, { blob: saved, signal });
-        say(`goes on after step ${String(restored.json['step'])}`);
+        kept = Number((await engine.call('train.restore', training, { blob: saved, signal })).json['step']);
+        say(`goes on after step ${kept}`);
     }
     const save = async () => {
         const { json: at, blob } = await engine.call('train.save', training);
-        await writeFile(path.join(flags.out, checkpointFile), blob);
-        return Number(at['step']);
+        try {
+            await writeWhole(flags.out, [{ name: checkpointFile, bytes: blob }]);
+        } catch (error) {
+            line.end();
+            if (kept !== undefined) say(`the checkpoint after step ${kept} is as it was; --resume goes on from there`);
+            throw error;
+        }
+        return (kept = Number(at['step']));
     };
-    const line = new StepLine();
     for (;;) {
         // In pieces: after each the state is on the disk. Ctrl-C lets the engine end the step it is at.
         try {
@@ -136,6 +144,7 @@ async function train(
     line.end();
     await save();
     const made = await engine.call('train.adapter', { ...training, name: path.basename(path.resolve(flags.out)) });
+    const files: { name: string; bytes: Uint8Array }[] = [];
     for (const format of ['peft', 'gguf']) {
         const exported = await engine.call('adapter.export', { adapter: Number(made.json['adapter']), format });
         for (const file of listOf(exported.json['files'])) {
@@ -143,10 +152,11 @@ async function train(
             const bytes = exported.blob.slice(begin, begin + Number(file['size']));
             // PEFT's names are fixed; the other one's is ours.
             const name = format === 'gguf' ? 'adapter.gguf' : path.basename(String(file['name']));
-            await writeFile(path.join(flags.out, name), bytes);
-            say(`${path.join(flags.out, name)}: ${formatBytes(bytes.length)}`);
+            files.push({ name, bytes });
         }
     }
+    await writeWhole(flags.out, files);
+    for (const { name, bytes } of files) say(`${path.join(flags.out, name)}: ${formatBytes(bytes.length)}`);
 }
 
 function settingsOf(flags: Flags, model: Model, data: JsonObject): JsonObject {
@@ -241,16 +251,4 @@ async function makeDirectory(directory: string): Promise<void> {
     await fs.mkdir(directory, { recursive: true }).catch((error: unknown) => {
         throw fileError(error, directory, 'written');
     });
-}
-
-/** Whole or not at all: a full disk must not cost the checkpoint of before. */
-async function writeFile(file: string, bytes: Uint8Array): Promise<void> {
-    const beside = `${file}.new`;
-    try {
-        await fs.writeFile(beside, bytes);
-        await fs.rename(beside, file);
-    } catch (error) {
-        await fs.rm(beside, { force: true });
-        throw fileError(error, file, 'written');
-    }
 }

@@ -108,6 +108,7 @@ test("Ollama's models are listed and their blobs served, and no others", async (
     assert.deepEqual(list.models.map(({ name }) => name), ['gem:lost', 'gem:tiny']);
     assert.match(String(list.models[0]?.['problem']), /missing/);
     assert.deepEqual(list.models[1]?.['blobs'], [model]);
+    assert.deepEqual(list.models[1]?.['adapters'], []);
 
     const tags = (await (await fetch(`${url}/api/tags`)).json()) as { models: Record<string, unknown>[] };
     assert.deepEqual(tags.models.map(({ name }) => name), ['builtin', 'gem:tiny']);

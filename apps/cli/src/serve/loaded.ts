@@ -7,7 +7,7 @@ import {
     type LoadedEngine,
     type ModelSource,
 } from 'lapidary';
-import { readLayers, type AdapterFile } from '../adapters.js';
+import { readOwnAdapters, type AdapterFile } from '../adapters.js';
 import type { ModelBytes } from '../model-argument.js';
 import type { CatalogueEntry } from './catalogue.js';
 
@@ -145,10 +145,11 @@ export class LoadedModels {
 
     private async load(entry: CatalogueEntry, signal: AbortSignal): Promise<Omit<Ready, 'loadMs' | 'entry'>> {
         const started = performance.now();
-        const { sources, ollama } = await entry.open(signal);
+        const opened = await entry.open(signal);
+        const { sources, ollama } = opened;
         const params = ollama?.model.params ?? {};
         const context = params['num_ctx'];
-        const adapters = await adaptersFor(entry, ollama, this.options);
+        const adapters = await adaptersFor(entry, opened, this.options);
         const engine = await this.options.load(sources, {
             ...(typeof context === 'number' ? { contextLength: context } : {}),
             ...this.options.options,
@@ -185,10 +186,10 @@ export class LoadedModels {
 /** An Ollama model's own, then what was asked for at the start. */
 async function adaptersFor(
     entry: CatalogueEntry,
-    ollama: ModelBytes['ollama'],
+    opened: ModelBytes,
     { adapters }: LoadedOptions,
 ): Promise<AdapterFile[]> {
-    const own = ollama ? await readLayers(ollama) : [];
+    const own = await readOwnAdapters(opened);
     return adapters?.model === entry.id ? [...own, ...adapters.files] : own;
 }
 

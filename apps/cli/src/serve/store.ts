@@ -36,11 +36,12 @@ export function addStoreRoutes(app: Routes): void {
     });
 }
 
-/** A model as `lapidary models` lists it, with the pieces of its file in order. */
+/** A model as `lapidary models` lists it, with the pieces of its file in order, and its adapters. */
 async function describe(store: OllamaStore, model: ListedModel) {
     const name = model.problem === undefined ? tryParseModelName(model.name) : undefined;
     const resolved = name ? await store.resolve(name).catch(() => undefined) : undefined;
-    return { ...model, blobs: (resolved?.models ?? []).map(({ digest, size }) => ({ digest, size })) };
+    const named = (layers: readonly Layer[] = []) => layers.map(({ digest, size }) => ({ digest, size }));
+    return { ...model, blobs: named(resolved?.models), adapters: named(resolved?.adapters) };
 }
 
 interface Blob {

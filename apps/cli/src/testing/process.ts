@@ -23,6 +23,8 @@ export interface RunOptions {
     cwd?: string;
     /** Sends Ctrl-C once this appears on stdout. */
     interruptAfter?: RegExp;
+    /** Called once, as soon as this appears on stdout. */
+    when?: { appears: RegExp; then: () => void };
     timeoutMs?: number;
 }
 
@@ -35,11 +37,16 @@ export async function lapidary(args: readonly string[], options: RunOptions = {}
     });
     const outcome: Outcome = { status: null, stdout: '', stderr: '' };
     let interrupted = false;
+    let seen = false;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
         outcome.stdout += text;
         if (!interrupted && options.interruptAfter?.test(outcome.stdout)) {
             interrupted = true;
             child.kill('SIGINT');
+        }
+        if (!seen && options.when?.appears.test(outcome.stdout)) {
+            seen = true;
+            options.when.then();
         }
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (outcome.stderr += text));

@@ -5,7 +5,7 @@ import { isAbort } from '../chat/backend.js';
 import { sentence } from '../chat/answer.js';
 import { newId } from '../store/ids.js';
 import type { DataWish } from './protocol.js';
-import { openRun, saveAdapter, saveCheckpoint, saveRun, type Run } from '../store/workshop.js';
+import { keepInMemory, openRun, saveAdapter, saveCheckpoint, saveRun, type AdapterBytes, type Run, type StoredAdapter } from '../store/workshop.js';
 
 /** What a tab that watches is told: the run as it is now, or something it wants to know. */
 export type RunEvent = { type: 'run'; run: Run } | { type: 'notice'; text: string };
@@ -18,6 +18,8 @@ const mostPoints = 2000;
 const longestSample = 64;
 
 const running = new Map<string, Promise<unknown>>();
+/** Of trainings that were paused while the disk was full. */
+const unstored = new Map<string, Uint8Array>();
 const shownExamples = 20;
 
 export async function readData(engine: LoadedEngine, { file, options }: DataWish, signal: AbortSignal): Promise<DataReport> {
@@ -47,7 +49,9 @@ export async function trainRun(
     await running.get(id)?.catch(() => undefined);
     const opened = await openRun(id);
     if (!opened) throw new Error('this training is not here any more');
-    const work = new Trainer(engine, opened.run, emit).run(opened.files, signal);
+    const checkpoint = unstored.get(id);
+    const files = checkpoint ? { ...opened.files, checkpoint } : opened.files;
+    const work = new Trainer(engine, opened.run, emit).run(files, signal);
     running.set(id, work);
     try {
         return await work;
@@ -130,22 +134,22 @@ class Trainer {
     }
 
     private async storeCheckpoint(training: TrainingSession, step: number): Promise<void> {
-        await this.store(async () => {
-            const checkpoint = await training.checkpoint({ last: true });
-            this.change({ saved: step });
-            await saveCheckpoint(this.current, checkpoint);
-        });
+        await this.store(async () => await this.keep(await training.checkpoint({ last: true }), step));
+    }
+
+    private async keep(checkpoint: Uint8Array, step: number): Promise<void> {
+        await saveCheckpoint({ ...this.current, saved: step }, checkpoint);
+        this.change({ saved: step });
+        unstored.delete(this.current.id);
     }
 
     /** Paused: everything up to this step is kept. */
     private async interrupt(training: TrainingSession): Promise<void> {
         await this.storing;
         this.change({ state: 'paused' });
-        await this.store(async () => {
-            const checkpoint = await training.checkpoint();
-            this.change({ saved: training.step });
-            await saveCheckpoint(this.current, checkpoint);
-        });
+        const checkpoint = await training.checkpoint();
+        unstored.set(this.current.id, checkpoint); // until it is on the disk
+        await this.store(async () => await this.keep(checkpoint, training.step));
     }
 
     private async finish(training: TrainingSession, signal: AbortSignal): Promise<void> {
@@ -166,11 +170,23 @@ class Trainer {
                 parameters: adapter.parameters,
                 origin: `${step} steps`,
             };
-            await saveAdapter(stored, { id, weights: file.bytes });
+            await this.storeAdapter(stored, { id, weights: file.bytes });
             this.change({ state: 'finished', adapter: id });
-            await saveRun(this.current);
+            await this.store(async () => await saveRun(this.current));
+            unstored.delete(this.current.id);
         } finally {
             await this.engine.adapters.remove(adapter).catch(() => undefined);
+        }
+    }
+
+    private async storeAdapter(adapter: StoredAdapter, files: AdapterBytes): Promise<void> {
+        try {
+            await saveAdapter(adapter, files);
+        } catch (error) {
+            this.full = true; // said here, and not once more
+            await keepInMemory(adapter, files);
+            const text = `The adapter could not be stored (${whyNot(error)}). It is here until this tab is closed: download it.`;
+            this.emit({ type: 'notice', text });
         }
     }
 
@@ -215,15 +231,15 @@ class Trainer {
         } catch (error) {
             if (this.full) return;
             this.full = true;
-            const why = isFull(error) ? 'the disk is full, or the browser allows no more' : sentence(error);
-            const text = `What was learnt could not be stored (${why}). The training goes on from what is in memory.`;
+            const text = `What was learnt could not be stored (${whyNot(error)}). The training goes on from what is in memory.`;
             this.emit({ type: 'notice', text });
         }
     }
 }
 
-function isFull(error: unknown): boolean {
-    return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'QuotaExceededError';
+function whyNot(error: unknown): string {
+    const name = typeof error === 'object' && error !== null ? (error as { name?: unknown }).name : undefined;
+    return name === 'QuotaExceededError' ? 'the disk is full, or the browser allows no more' : sentence(error);
 }
 
 /** To its end, or to the step at which it was stopped. */

@@ -14,6 +14,8 @@ export interface StoredAdapter {
     parameters: number;
     /** In a few words, such as "60 steps on facts.jsonl". */
     origin: string;
+    /** There was no room for it: it is gone when the tab that trained it is closed. */
+    unstored?: true;
 }
 
 export interface AdapterBytes {
@@ -73,6 +75,8 @@ export const runs = new Observable<Run[]>([]);
 
 const channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('lapidary-workshop');
 let place: Promise<Place> | undefined;
+/** By their id: adapters for which the disk has no room. */
+const inMemory = new Map<string, StoredAdapter & AdapterBytes>();
 
 async function db(): Promise<Place> {
     place ??= openDB<Schema>('lapidary-workshop', 1, {
@@ -93,7 +97,7 @@ export async function startWorkshop(): Promise<void> {
 async function read(): Promise<void> {
     const open = await db();
     const newest = <Item extends { createdAt: number }>(items: Item[]) => items.sort((a, b) => b.createdAt - a.createdAt);
-    adapters.set(newest(await open.getAll('adapters')));
+    adapters.set(newest([...inMemory.values(), ...(await open.getAll('adapters'))]));
     runs.set(newest(await open.getAll('runs')));
 }
 
@@ -112,6 +116,12 @@ export async function saveAdapter(adapter: StoredAdapter, files: AdapterBytes): 
     await changed();
 }
 
+/** Until this tab is closed. */
+export async function keepInMemory(adapter: StoredAdapter, files: AdapterBytes): Promise<void> {
+    inMemory.set(adapter.id, { ...adapter, ...files, unstored: true });
+    await read();
+}
+
 export async function renameAdapter(id: string, name: string): Promise<void> {
     const open = await db();
     const adapter = await open.get('adapters', id);
@@ -120,12 +130,15 @@ export async function renameAdapter(id: string, name: string): Promise<void> {
 }
 
 export async function adapterFiles(id: string): Promise<(StoredAdapter & AdapterBytes) | undefined> {
+    const held = inMemory.get(id);
+    if (held) return held;
     const open = await db();
     const [adapter, bytes] = await Promise.all([open.get('adapters', id), open.get('adapterBytes', id)]);
     return adapter && bytes ? { ...adapter, ...bytes } : undefined;
 }
 
 export async function removeAdapter(id: string): Promise<void> {
+    inMemory.delete(id);
     const open = await db();
     await Promise.all([open.delete('adapters', id), open.delete('adapterBytes', id)]);
     await changed();

@@ -275,7 +275,7 @@ export class LocalCore implements Core {
         let engine: Engine | undefined;
         let own: AlwaysAdapter[] = [];
         try {
-            own = await readAdapters(bytes.adapters ?? [], signal);
+            own = await readAdapters((await bytes.openAdapters?.()) ?? [], signal);
             if (own.length > 0 || this.options.adapters?.length) this.hasWorkshop = true;
             engine = await runtime.makeEngine({ log, gpu, workshop: this.hasWorkshop });
             throwIfCancelled(signal);

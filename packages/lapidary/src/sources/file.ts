@@ -168,6 +168,8 @@ export function fileError(error: unknown, filePath: string, action: 'read' | 'wr
             return fail('permission denied');
         case 'ENOSPC':
             return fail('the disk is full');
+        case 'EDQUOT':
+            return fail('this account may not store more');
         case 'EROFS':
             return fail('the disk is read-only');
         case 'EMFILE':

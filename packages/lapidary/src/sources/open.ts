@@ -15,8 +15,8 @@ export interface OpenedSource {
     sources: ByteSource[];
     /** How the model is called where it comes from, if it has a name there. */
     name?: string;
-    /** Adapters that belong to it: GGUF files, each with scale 1. */
-    adapters?: ByteSource[];
+    /** Opens the adapters that belong to it: GGUF files, each with scale 1. Who does that closes them. */
+    openAdapters?: () => Promise<ByteSource[]>;
 }
 
 /** Opens a path or a name on this computer's disk; only places that have one offer it. */
@@ -60,13 +60,8 @@ export async function openPrepared(
 /** A model of Ollama's with its adapters, which Ollama applies too. */
 export async function openOllama(store: OllamaStore, model: ResolvedModel): Promise<OpenedSource> {
     const sources = await store.openLayers(model.models);
-    try {
-        const adapters = await store.openLayers(model.adapters);
-        return { sources, name: model.name, ...(adapters.length > 0 ? { adapters } : {}) };
-    } catch (error) {
-        await Promise.allSettled(sources.map((source) => source.close()));
-        throw error;
-    }
+    const openAdapters = () => store.openLayers(model.adapters);
+    return { sources, name: model.name, ...(model.adapters.length > 0 ? { openAdapters } : {}) };
 }
 
 /** They may be needed again when the GPU was lost, so the engine must not close them; `closePrepared` does. */

@@ -115,6 +115,8 @@ test('an Ollama model comes through the local server, blob by blob', async (t) =
         { name: 'gemma4:e2b', bytes: 5, blobs: [{ digest, size: 5 }] },
         { name: 'broken:latest', bytes: 5, blobs: [], problem: 'its blob is missing' },
         { name: 'evil:latest', bytes: 5, blobs: [{ digest: '../../secret', size: 5 }] },
+        { name: 'learnt:latest', bytes: 10, blobs: [{ digest, size: 5 }], adapters: [{ digest, size: 5 }] },
+        { name: 'odd:latest', bytes: 10, blobs: [{ digest, size: 5 }], adapters: [{ digest: '../../secret', size: 5 }] },
     ];
     const server = createServer((request, response) => {
         if (request.url === '/api/ollama/models') return response.end(JSON.stringify({ models }));
@@ -132,5 +134,9 @@ test('an Ollama model comes through the local server, blob by blob', async (t) =
     await assert.rejects(textOf(from('gemma4:e4b')), /has no model 'gemma4:e4b'/);
     await assert.rejects(textOf(from('broken')), /its blob is missing/);
     await assert.rejects(textOf(from('evil')), /has no model file/);
+    await assert.rejects(textOf(from('odd')), /its adapter/);
+    assert.equal((await openPrepared(from('gemma4:e2b'), undefined, undefined)).openAdapters, undefined);
+    const { openAdapters } = await openPrepared(from('learnt'), undefined, undefined);
+    assert.deepEqual((await openAdapters?.())?.map(({ size }) => size), [5]);
     await assert.rejects(textOf({ ...from('a'), server: 'http://127.0.0.1:1/' } as PreparedSource), /does 'lapidary serve' run there/);
 });

@@ -101,7 +101,7 @@ export function AdapterList() {
 
 function Item({ adapter, choice, fits }: { adapter: StoredAdapter; choice: AdapterChoice | undefined; fits: boolean }) {
     const { engine } = useApp();
-    const { id, name, model, bytes, origin } = adapter;
+    const { id, name, model, bytes, origin, unstored } = adapter;
     const save = async (format: 'peft' | 'gguf') => {
         try {
             const file = await engine.call('exportAdapter', { id, format });
@@ -129,6 +129,7 @@ function Item({ adapter, choice, fits }: { adapter: StoredAdapter; choice: Adapt
                     <span class="faint">
                         {fits ? '' : `for ${model}, which is not loaded · `}
                         {origin} · {formatBytes(bytes)}
+                        {unstored ? ' · not stored: download it before this tab is closed' : ''}
                     </span>
                 </div>
             </label>
