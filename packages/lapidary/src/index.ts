@@ -22,6 +22,7 @@ export type { ErrorCode } from './error.js';
 export { checkGpu } from './gpu/check.js';
 export type { CheckReport, CheckRequest, CheckedCase } from './gpu/check.js';
 export type { GpuOption } from './gpu/host.js';
+export type { GpuMemory } from './gpu/memory.js';
 export type { GpuLedger } from './gpu/resources.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';

@@ -1,6 +1,7 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
+import { keep, recall, type GpuMemory } from './gpu/memory.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import { Session, type AdapterUse } from './session.js';
@@ -40,6 +41,8 @@ export interface SessionOptions {
 export interface WeightOptions extends WorkOptions {
     /** False: the GPU gets the kernels it says it can run, without being tried first. */
     selfTest?: boolean;
+    /** What is known about this computer's GPUs: one that was tried before need not be tried again. */
+    memory?: GpuMemory | undefined;
     /** Features to do without, such as "subgroups". Only the first use of the GPU decides about them. */
     without?: readonly string[];
 }
@@ -89,14 +92,20 @@ export class Model {
         return (await this.engine.call('model.describe', args, signal ? { signal } : {})).json;
     }
 
-    async load(backend: Backend, { selfTest, without, ...options }: WeightOptions = {}): Promise<LoadedWeights> {
+    async load(backend: Backend, options: WeightOptions = {}): Promise<LoadedWeights> {
+        const { selfTest, without, memory, ...work } = options;
+        const remembers = backend === 'gpu' && selfTest !== false ? memory : undefined;
+        const known = remembers ? await recall(remembers) : [];
         const args = {
             model: this.handle,
             backend,
             ...(selfTest === undefined ? {} : { selftest: selfTest }),
             ...(without === undefined ? {} : { without_features: [...without] }),
+            ...(known.length > 0 ? { gpu_choice: known.join('\n') } : {}),
         };
-        const { json } = await this.engine.call('model.load', args, callOptions(options));
+        const { json } = await this.engine.call('model.load', args, callOptions(work));
+        const found = optionalString(json, 'gpu_choice');
+        if (remembers && found) await keep(remembers, known, found);
         const adapter = optionalString(json, 'adapter');
         const gpu = json['gpu'];
         return {

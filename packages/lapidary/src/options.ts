@@ -67,6 +67,11 @@ export interface LoadOptions {
     kv?: KvFormat;
     /** How many conversations are remembered at a time, so that they can go on without being read again: 2 unless told. */
     maxConversations?: number;
+    /**
+     * Keep in the page's private files (in Node: in the user's cache folder) which kernels were found to be right and
+     * fast on this GPU, so that only the first load has to find it out. True unless told.
+     */
+    rememberGpu?: boolean;
     /** Bytes that weights and conversations may take together; a model that needs more is refused before it is loaded. */
     memoryBudget?: number;
     /**

@@ -16,6 +16,7 @@ interface Flags {
     backend: string;
     kv: KvFormat;
     profile?: boolean;
+    fresh?: boolean;
     train?: boolean;
     rank: number;
     checkpointing: boolean;
@@ -36,6 +37,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .addOption(backendOption())
         .addOption(kvOption())
         .option('--profile', 'also the GPU time of each kernel')
+        .option('--fresh', 'find out anew which kernels suit this GPU, instead of remembering it')
         .option('--train', 'instead, how fast an adapter of every layer is trained on sequences of --prompt tokens')
         .option('--rank <n>', 'of that adapter', parseInteger({ min: 1, max: 256 }), 16)
         .option('--no-checkpointing', 'with --train: keep every activation instead of computing layers again')
@@ -46,7 +48,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
             const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async ({ model, engine }) => {
                 const started = performance.now();
-                await loadWeights(model, backend, signal);
+                await loadWeights(model, backend, signal, { fresh: flags.fresh === true });
                 const loadSeconds = (performance.now() - started) / 1000;
                 const print = (measured: JsonObject) => {
                     const result: JsonObject = {

@@ -23,7 +23,7 @@ import { Turns } from './turns.js';
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm' | 'workshop'
+    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'rememberGpu' | 'wasm' | 'workshop'
 >;
 
 export interface LocalContext {
@@ -294,6 +294,7 @@ export class LocalCore implements Core {
             checkBudget(description, this.options.contextLength ?? usualContext, maxConversations, memoryBudget);
             const loaded = await model.load(backend, {
                 signal,
+                memory: runtime.gpuMemory,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });
             const conversations = new Conversations((stop) => this.createSession(model, stop), maxConversations);
