@@ -85,6 +85,8 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
         memory["kv_cache_at_" + std::to_string(positions)] = cache;
         memory["total_at_" + std::to_string(positions)] = weights + cache;
     }
+    // May stay in the file (model.load), which costs time instead.
+    if (table.per_layer_token_embd.present()) memory["per_layer_embeddings"] = table.per_layer_token_embd.bytes();
     out["parameters"] = model::weight_elements(table);
     out["memory"] = std::move(memory);
 }

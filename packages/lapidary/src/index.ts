@@ -28,7 +28,7 @@ export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { kvFormats, type KvFormat } from './kv-format.js';
 export { Model } from './model.js';
-export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
+export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
     AdapterUse,

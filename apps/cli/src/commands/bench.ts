@@ -1,7 +1,7 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
-import type { JsonObject, KvFormat } from 'lapidary';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import type { JsonObject, KvFormat, TablePlace } from 'lapidary';
+import { backendOption, chooseBackend, embeddingsOption, kvOption, loadWeights } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -15,6 +15,7 @@ interface Flags {
     runs: number;
     backend: string;
     kv: KvFormat;
+    embeddings: TablePlace;
     profile?: boolean;
     fresh?: boolean;
     train?: boolean;
@@ -36,6 +37,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(embeddingsOption())
         .option('--profile', 'also the GPU time of each kernel')
         .option('--fresh', 'find out anew which kernels suit this GPU, instead of remembering it')
         .option('--train', 'instead, how fast an adapter of every layer is trained on sequences of --prompt tokens')
@@ -48,7 +50,10 @@ export function addBench(program: Command, interrupts: Interrupts): void {
             const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async ({ model, engine }) => {
                 const started = performance.now();
-                await loadWeights(model, backend, signal, { fresh: flags.fresh === true });
+                await loadWeights(model, backend, signal, {
+                    fresh: flags.fresh === true,
+                    embeddings: flags.embeddings,
+                });
                 const loadSeconds = (performance.now() - started) / 1000;
                 const print = (measured: JsonObject) => {
                     const result: JsonObject = {
