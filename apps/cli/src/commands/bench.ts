@@ -24,6 +24,13 @@ interface Flags {
     json?: boolean;
 }
 
+/** The part of what a copy moves, read and written, that reading the weights of a token reaches. */
+export function bandwidthShare(measured: JsonObject, copyBytesPerSecond: unknown): number | null {
+    const { weight_bytes_per_token: bytes, decode_gpu_ms: ms } = measured;
+    if (typeof bytes !== 'number' || typeof ms !== 'number' || typeof copyBytesPerSecond !== 'number' || ms <= 0) return null;
+    return bytes / (ms / 1000) / copyBytesPerSecond;
+}
+
 const count = parseInteger({ min: 1, max: 2 ** 20 });
 
 export function addBench(program: Command, interrupts: Interrupts): void {
@@ -75,17 +82,21 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                 const progress = new ProgressLine('measuring', 'steps');
                 const measured = await session
                     .bench(
-                        {
-                            prompt: flags.prompt,
-                            decode: flags.number,
-                            depth: flags.depth,
-                            runs: flags.runs,
-                            profile: flags.profile === true,
-                        },
+                        { prompt: flags.prompt, decode: flags.number, depth: flags.depth, runs: flags.runs },
                         { onProgress: progress.update, signal },
                     )
                     .finally(() => progress.clear());
-                print(measured);
+                if (backend === 'cpu') return print(measured);
+                const { bytes_per_second: copy = null } = (await engine.call('gpu.bandwidth', {}, { signal })).json;
+                const { depth } = flags;
+                const args = { session: session.number, depth };
+                const profiled = flags.profile ? (await engine.call('session.profile', args, { signal })).json : {};
+                print({
+                    ...measured,
+                    copy_bytes_per_second: copy,
+                    bandwidth_share: bandwidthShare(measured, copy),
+                    ...profiled,
+                });
             });
         });
 }
