@@ -1,5 +1,6 @@
 # cmake -DOUT=wgsl_sources.h -DROOT=engine/kernels -P embed_wgsl.cmake
-# Writes every .wgsl file below ROOT as a string constant: formats/q4_k.wgsl → lapidary::wgsl::formats_q4_k.
+# Writes every .wgsl file below ROOT as a string constant: formats/q4_k.wgsl → lapidary::wgsl::formats_q4_k. `digest` is
+# one of everything that decides what a GPU is given to compute: those files, and how they are put together and tried.
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.wgsl)
 list(SORT files)
 set(text "// Made from the .wgsl files by cmake/embed_wgsl.cmake.\n#pragma once\n\n#include <string_view>\n\nnamespace lapidary::wgsl {\n")
@@ -12,6 +13,17 @@ foreach(file ${files})
   string(MAKE_C_IDENTIFIER ${name} name)
   string(APPEND text "inline constexpr std::string_view ${name} = R\"wgsl(${source})wgsl\";\n")
 endforeach()
+file(GLOB makers ${ROOT}/*.cpp ${ROOT}/*.h ${ROOT}/check/*.cpp ${ROOT}/check/*.h ${ROOT}/../infer/gpu_choice*.cpp)
+list(FILTER makers EXCLUDE REGEX "_test\\.cpp$")
+list(SORT makers)
+set(sums "${text}")
+foreach(file ${makers})
+  file(SHA256 ${file} sum)
+  string(APPEND sums ${sum})
+endforeach()
+string(SHA256 digest "${sums}")
+string(SUBSTRING ${digest} 0 32 digest)
+string(APPEND text "inline constexpr std::string_view digest = \"${digest}\";\n")
 string(APPEND text "}  // namespace lapidary::wgsl\n")
 file(WRITE ${OUT}.new "${text}")
 execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different ${OUT}.new ${OUT})

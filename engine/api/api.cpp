@@ -49,6 +49,8 @@ Api::Methods Api::workshop_methods() {
         {"train.close", &Api::train_close},
         {"train.bench", &Api::train_bench},
         {"gpu.check", &Api::gpu_check},
+        {"gpu.bandwidth", &Api::gpu_bandwidth},
+        {"session.profile", &Api::session_profile},
         {"session.logits", &Api::session_logits},
         {"session.perplexity", &Api::session_perplexity},
         {"session.save", &Api::session_save},

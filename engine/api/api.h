@@ -122,6 +122,7 @@ class Api {
 
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
+    Task<Result<Reply>> gpu_bandwidth(Call& call);
 
     // adapter_methods.cpp
     Task<Result<Reply>> adapter_load(Call& call);
@@ -144,6 +145,7 @@ class Api {
     Task<Result<Reply>> session_embed(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    Task<Result<Reply>> session_profile(Call& call);
     // session_state.cpp
     Task<Result<Reply>> session_save(Call& call);
     Task<Result<Reply>> session_restore(Call& call);

@@ -1,4 +1,4 @@
-// session.bench: how fast a session reads and writes.
+// session.bench: how fast a session reads and writes. session.profile: where the time of a written token goes.
 #include <algorithm>
 #include <vector>
 
@@ -29,9 +29,16 @@ uint64_t bytes_per_token(const model::Config& config, const model::WeightTable& 
     return bytes;
 }
 
+// Something to read; what it says does not matter.
+std::vector<int32_t> any_tokens(const model::Config& config, uint32_t count) {
+    std::vector<int32_t> tokens(count);
+    for (uint32_t i = 0; i < count; ++i) tokens[i] = int32_t(sample::uniform(7, i) * float(config.vocabulary));
+    return tokens;
+}
+
 }  // namespace
 
-// {session, prompt, decode, depth, runs, profile} → tokens per second and what a token costs
+// {session, prompt, decode, depth, runs} → tokens per second and what a token costs
 Task<Result<Reply>> Api::session_bench(Call& call) {
     const auto open = CO_TRY(take_session(call));
     const auto config = CO_TRY(open->model->config());
@@ -43,8 +50,7 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
     if (uint64_t(depth) + std::max(prompt, 2 * decode) > runner.context()) {
         co_return fail(Code::limit, "a context of {} tokens is too short for this", runner.context());
     }
-    std::vector<int32_t> tokens(depth + prompt);
-    for (uint32_t i = 0; i < tokens.size(); ++i) tokens[i] = int32_t(sample::uniform(7, i) * float(config->vocabulary));
+    const std::vector<int32_t> tokens = any_tokens(*config, depth + prompt);
     const auto at_depth = [&]() -> Task<Status> {
         open->session->reset();
         if (depth > 0) CO_TRY(co_await runner.run(std::span(tokens).first(depth), LogitsWanted::none, nullptr));
@@ -94,15 +100,24 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
         json["submits_per_token"] = 1;
         json["gpu_bytes"] = {{"weights", open->model->gpu_weights->bytes()}, {"session", open->gpu->bytes()}};
         json["adapter"] = device_->info().adapter;
-        if (CO_TRY(call.args.boolean_or("profile", false))) {
-            CO_TRY(co_await at_depth());
-            for (const auto& time : CO_TRY(co_await open->gpu->profile_decode(call.cancel))) {
-                json["profile"].push_back({{"kernel", time.label}, {"dispatches", time.dispatches}, {"ms", time.ms}});
-            }
-            open->session->reset();
-        }
     }
     co_return Reply{.json = std::move(json)};
+}
+
+// {session, depth} → {profile: [{kernel, dispatches, ms}]}: the GPU time of a token, by kernel and size
+Task<Result<Reply>> Api::session_profile(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    if (open->gpu == nullptr) co_return fail(Code::unsupported, "only a session on the GPU has kernels to be timed");
+    const auto depth = uint32_t(CO_TRY(call.args.integer_or("depth", 0, open->gpu->context() - 1, 0)));
+    const std::vector<int32_t> tokens = any_tokens(*CO_TRY(open->model->config()), depth);
+    open->session->reset();
+    if (depth > 0) CO_TRY(co_await open->gpu->run(tokens, LogitsWanted::none, nullptr));
+    Json profile = Json::array();
+    for (const auto& time : CO_TRY(co_await open->gpu->profile_decode(call.cancel))) {
+        profile.push_back({{"kernel", time.label}, {"dispatches", time.dispatches}, {"ms", time.ms}});
+    }
+    open->session->reset();
+    co_return Reply{.json = {{"profile", std::move(profile)}}};
 }
 
 }  // namespace lapidary::api

@@ -1,5 +1,6 @@
-// gpu.check: whether this GPU computes what it should.
+// gpu.check: whether this GPU computes what it should. gpu.bandwidth: how fast it moves memory.
 #include "api/api.h"
+#include "infer/gpu_bandwidth.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
 
@@ -58,6 +59,15 @@ Task<Result<Reply>> Api::gpu_check(Call& call) {
                              {"cases", std::move(cases)},
                              {"failed", failed},
                              {"ms", host_.now() - from}}};
+}
+
+// {} → {bytes_per_second}: null where it cannot be measured. The GPU must be open, as it is once a model was loaded.
+Task<Result<Reply>> Api::gpu_bandwidth(Call& call) {
+    if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here");
+    CO_TRY(co_await device_->open({}, call.cancel));
+    double copied = 0;
+    if (device_->info().timestamps) copied = CO_TRY(co_await infer::copy_bandwidth(*device_, call.cancel));
+    co_return Reply{.json = {{"bytes_per_second", copied > 0 ? Json(copied) : Json(nullptr)}}};
 }
 
 }  // namespace lapidary::api

@@ -85,6 +85,8 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
         memory["kv_cache_at_" + std::to_string(positions)] = cache;
         memory["total_at_" + std::to_string(positions)] = weights + cache;
     }
+    // May stay in the file (model.load), which costs time instead.
+    if (table.per_layer_token_embd.present()) memory["per_layer_embeddings"] = table.per_layer_token_embd.bytes();
     out["parameters"] = model::weight_elements(table);
     out["memory"] = std::move(memory);
 }
@@ -146,6 +148,7 @@ Json describe(const infer::GpuChoice& choice) {
     Json out = {
         {"variant", {{"reduction", subgroups ? "subgroup" : "shared"}, {"activations", planes ? "planes" : "floats"}}},
         {"selftest", {{"cases", choice.cases}, {"ms", choice.selftest_ms}, {"wrong", choice.wrong}}}};
+    if (choice.remembered) out["remembered"] = true;
     if (choice.planes_ms > 0) out["matvec_ms"] = {{"planes", choice.planes_ms}, {"floats", choice.floats_ms}};
     return out;
 }

@@ -12,6 +12,15 @@ namespace {
 
 constexpr size_t kMaxFeatures = 32;
 
+Result<infer::TablePlace> table_place(const Args& args) {
+    using enum infer::TablePlace;
+    const std::string_view name = chat::string_of(args.member("per_layer_embeddings"));
+    if (name.empty() || name == "auto") return automatic;
+    if (name == "gpu") return gpu;
+    if (name == "source") return source;
+    return fail(Code::invalid_argument, "'per_layer_embeddings' must be 'auto', 'gpu' or 'source'");
+}
+
 }  // namespace
 
 // {sources: [{id, size}]} → {model}
@@ -50,8 +59,9 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     co_return Reply{.json = describe(*model, CO_TRY(kv_of(call)))};
 }
 
-// {model, backend, without_features, selftest} → {bytes, adapter?, gpu?}, with progress. On the first load for a GPU a
-// few cases decide which kernels it gets; with `selftest` false it gets those it says it can run.
+// {model, backend, without_features, selftest, gpu_choice, per_layer_embeddings} → {bytes, adapter?, gpu?, gpu_choice?,
+// per_layer_embeddings?}, with progress. On the first load for a GPU a few cases decide which kernels it gets, unless
+// `gpu_choice` (lines that earlier loads gave back) knows; with `selftest` false it gets those it says it can run.
 Task<Result<Reply>> Api::model_load(Call& call) {
     const auto model = CO_TRY(model_of(call));
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : "cpu";
@@ -71,15 +81,22 @@ Task<Result<Reply>> Api::model_load(Call& call) {
     if (model->gpu_weights == nullptr) {
         infer::GpuChoice choice{.variant = infer::wanted_variant(device_->info()), .wrong = {}};
         if (CO_TRY(call.args.boolean_or("selftest", true))) {
+            chooser_.remember(device_->info(), chat::string_of(call.args.member("gpu_choice")));
             choice = CO_TRY(co_await chooser_.choose(
                 *device_, infer::formats_of(*table), [this] { return host_.now(); }, call.cancel));
         }
-        model->gpu_weights = CO_TRY(co_await infer::GpuModel::load(
-            *device_, model->file, CO_TRY(model->config()), table, std::move(choice), progress_of(call), call.cancel));
+        model->gpu_weights = CO_TRY(
+            co_await infer::GpuModel::load(*device_, model->file, CO_TRY(model->config()), table, std::move(choice),
+                                           CO_TRY(table_place(call.args)), progress_of(call), call.cancel));
     }
-    co_return Reply{.json = {{"bytes", model->gpu_weights->bytes()},
-                             {"adapter", device_->info().adapter},
-                             {"gpu", describe(model->gpu_weights->choice())}}};
+    Json json = {{"bytes", model->gpu_weights->bytes()},
+                 {"adapter", device_->info().adapter},
+                 {"gpu", describe(model->gpu_weights->choice())}};
+    if (table->per_layer_token_embd.present()) {
+        json["per_layer_embeddings"] = model->gpu_weights->per_layer_rows == nullptr ? "gpu" : "source";
+    }
+    if (std::string text = chooser_.text(device_->info()); !text.empty()) json["gpu_choice"] = std::move(text);
+    co_return Reply{.json = std::move(json)};
 }
 
 // {model, add_bos, parse_special, pieces} + UTF-8 → ids, {pieces}

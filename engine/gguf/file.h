@@ -39,6 +39,11 @@ class File {
     [[nodiscard]] Task<Result<Bytes>> read(const FileTensor& tensor, uint64_t offset, uint64_t size,
                                            Cancel cancel) const;
 
+    // Where a tensor of this file is, for who reads parts of it for longer than the file is open.
+    [[nodiscard]] std::shared_ptr<ByteSource> source_of(const FileTensor& tensor) const {
+        return sources_[tensor.shard];
+    }
+
   private:
     File() = default;
 

@@ -7,6 +7,7 @@
 #include "base/all.h"
 #include "base/log.h"
 #include "base/sort_few.h"
+#include "infer/gpu_choice_text.h"
 #include "infer/gpu_recorder.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
@@ -200,6 +201,18 @@ std::vector<Format> formats_of(const model::WeightTable& table) {
     std::vector<Format> out;
     for (const auto& [count, format] : order) out.push_back(format);
     return out;
+}
+
+void GpuChooser::remember(const gpu::Info& info, std::string_view texts) {
+    if (known_) return;
+    auto found = read_choice_text(info, texts);
+    if (!found) return;
+    known_ = GpuChoice{.variant = found->variant, .wrong = {}, .remembered = true};
+    tested_ = std::move(found->tested);
+}
+
+std::string GpuChooser::text(const gpu::Info& info) const {
+    return known_ ? choice_text(info, {.variant = known_->variant, .tested = tested_}) : std::string();
 }
 
 Task<Result<GpuChoice>> GpuChooser::choose(gpu::Device& device, std::vector<Format> formats, Now now, Cancel cancel) {

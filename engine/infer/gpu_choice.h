@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/device.h"
@@ -20,6 +21,7 @@ struct GpuChoice {
     double planes_ms = 0;    // a matrix times a vector, with each form of activations; 0: not measured
     double floats_ms = 0;
     std::vector<std::string> wrong;  // what had to be given up, and why
+    bool remembered = false;         // from an earlier process; nothing above is about that
 };
 
 // What the device says it can do.
@@ -39,6 +41,11 @@ class GpuChooser {
 
     // Fails when the device computes something wrongly however it is asked. `formats`: as formats_of gives them.
     Task<Result<GpuChoice>> choose(gpu::Device& device, std::vector<kernels::Format> formats, Now now, Cancel cancel);
+
+    // Takes from texts of earlier processes, if one of them is about this device, what was not found out yet.
+    void remember(const gpu::Info& info, std::string_view texts);
+    // For the next process; empty before anything was found out.
+    [[nodiscard]] std::string text(const gpu::Info& info) const;
 
   private:
     std::optional<GpuChoice> known_;

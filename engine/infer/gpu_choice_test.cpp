@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "infer/gpu_choice_text.h"
 #include "testing/lazy_device.h"
 
 namespace lapidary::infer {
@@ -40,6 +41,94 @@ TEST(GpuChoice, RefusesAGpuThatComputesNothing) {
     EXPECT_EQ(result->error().code, Code::unsupported);
     EXPECT_NE(result->error().message.find("matvec"), std::string::npos) << result->error().message;
     EXPECT_EQ(device.live(), 0u) << "everything was given back";
+}
+
+gpu::Info modern_gpu() {
+    gpu::Info info;
+    info.adapter = "acme one";
+    info.subgroups = true;
+    info.subgroup_min = 32;
+    info.packed_dot = true;
+    return info;
+}
+
+KnownGpu known_gpu() {
+    return {.variant = {Reduction::subgroup, Activations::floats},
+            .tested = {kernels::Format::q4_k, kernels::Format::f32}};
+}
+
+TEST(GpuChoiceText, ComesBackAsItWas) {
+    const gpu::Info info = modern_gpu();
+    const std::string text = choice_text(info, known_gpu());
+    for (const std::string& lines : {text, text + "\n", "something else\n" + text + "\n1-2-3-4"}) {
+        const auto known = read_choice_text(info, lines);
+        ASSERT_TRUE(known) << lines;
+        EXPECT_TRUE(same(known->variant, {Reduction::subgroup, Activations::floats}));
+        EXPECT_EQ(known->tested, known_gpu().tested);
+    }
+}
+
+TEST(GpuChoiceText, IsOfNoUseToAnotherGpu) {
+    const std::string text = choice_text(modern_gpu(), known_gpu());
+    gpu::Info other = modern_gpu();
+    other.adapter = "acme two";
+    EXPECT_FALSE(read_choice_text(other, text));
+    other = modern_gpu();
+    other.max_workgroup_bytes = 32768;
+    EXPECT_FALSE(read_choice_text(other, text)) << "what it is given depends on its limits";
+    other = modern_gpu();
+    other.subgroups = false;
+    EXPECT_FALSE(read_choice_text(other, text));
+}
+
+TEST(GpuChoiceText, IsIgnoredWhenAnyCharacterIsAnother) {
+    const gpu::Info info = modern_gpu();
+    const std::string text = choice_text(info, known_gpu());
+    for (size_t i = 0; i < text.size(); ++i) {
+        for (const char c : {'0', '1', 'f', '-', ' ', '\n', '\0', '\xff'}) {
+            std::string damaged = text;
+            damaged[i] = c;
+            if (damaged != text) EXPECT_FALSE(read_choice_text(info, damaged)) << damaged;
+        }
+        EXPECT_FALSE(read_choice_text(info, text.substr(0, i)));
+        EXPECT_FALSE(read_choice_text(info, std::string(text).insert(i, "0")));
+    }
+    EXPECT_FALSE(read_choice_text(info, std::string(1 << 20, '\n') + text)) << "nobody wrote that much";
+}
+
+TEST(GpuChoiceText, GivesAGpuNoMoreThanItSaysItCanDo) {
+    gpu::Info plain = modern_gpu();
+    plain.packed_dot = false;
+    // Whoever forges a line can get everything right but this.
+    const std::string forged =
+        choice_text(plain, {.variant = {Reduction::subgroup, Activations::planes}, .tested = {}});
+    EXPECT_FALSE(read_choice_text(plain, forged));
+    EXPECT_TRUE(read_choice_text(plain, choice_text(plain, known_gpu())));
+}
+
+TEST(GpuChoice, TriesNothingThatAnEarlierProcessHasTried) {
+    testing::LazyDevice device(true);  // it would be refused: it computes nothing
+    const std::string text = choice_text(device.info(), known_gpu());
+    GpuChooser chooser;
+    chooser.remember(device.info(), text);
+    const auto now = [] { return 0.0; };
+    const auto result = chooser.choose(device, {kernels::Format::f32, kernels::Format::q4_k}, now, {}).run_now();
+    ASSERT_TRUE(result && *result) << result->error().message;
+    EXPECT_TRUE((*result)->remembered);
+    EXPECT_TRUE(same((*result)->variant, known_gpu().variant));
+    EXPECT_EQ(chooser.text(device.info()), text);
+    const auto other = chooser.choose(device, {kernels::Format::q4_k, kernels::Format::q6_k}, now, {}).run_now();
+    EXPECT_TRUE(other && !*other) << "a format it has not seen is tried";
+}
+
+TEST(GpuChoice, ForgetsAnEarlierProcessWhenItHasFoundOutMore) {
+    testing::LazyDevice device(true);
+    GpuChooser chooser;
+    EXPECT_EQ(chooser.text(device.info()), "");
+    chooser.remember(device.info(), choice_text(device.info(), known_gpu()));
+    const std::string before = chooser.text(device.info());
+    chooser.remember(device.info(), choice_text(device.info(), {.variant = {}, .tested = {}}));
+    EXPECT_EQ(chooser.text(device.info()), before);
 }
 
 }  // namespace

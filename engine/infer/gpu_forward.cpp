@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/checked.h"
 #include "infer/gpu_division.h"
@@ -76,6 +77,15 @@ Status GpuForward::allocate() {
     const auto rows = [&](uint64_t width) { return width * kMaxBlock * sizeof(float); };
     a_.step = TRY(resources_.buffer(16, "step"));
     a_.ids = TRY(resources_.buffer(rows(1), "ids"));
+    if (needs_rows()) {
+        const GpuMatrix& table = model_->per_layer_token_embd;
+        a_.table_rows =
+            TRY(resources_.buffer(kernels::gpu_bytes(table.format, kMaxBlock, table.cols), "per-layer rows"));
+        a_.row_ids = TRY(resources_.buffer(rows(1), "row ids"));
+        std::array<uint32_t, kMaxBlock> ids{};
+        std::iota(ids.begin(), ids.end(), 0);
+        device().write(a_.row_ids.buffer, 0, {reinterpret_cast<const uint8_t*>(ids.data()), sizeof(ids)});
+    }
     a_.h = TRY(resources_.buffer(rows(d), "h"));
     a_.other_h = TRY(resources_.buffer(d * sizeof(float), "h, in turn"));
     a_.xn = TRY(resources_.buffer(rows(d), "xn"));
@@ -225,26 +235,29 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
 
 Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
     const model::Config& config = model_->config();
-    const auto gather = [&](const GpuMatrix& table, double scale, gpu::Binding y) -> Task<Status> {
+    const auto gather = [&](const GpuMatrix& table, gpu::Binding ids, double scale, gpu::Binding y) -> Task<Status> {
         for (const GpuMatrix::Piece& piece : table.pieces) {
             CO_TRY(co_await program.add(kernels::kGather,
                                         {{"kCols", double(table.cols)},
                                          {"kFirstRow", double(piece.first_row)},
                                          {"kWRows", double(piece.rows)},
                                          {"kScale", scale}},
-                                        {a_.step, piece.binding, a_.ids, y}, {ceil_div(table.cols / 16, 64), block, 1},
+                                        {a_.step, piece.binding, ids, y}, {ceil_div(table.cols / 16, 64), block, 1},
                                         table.format));
         }
         co_return Status{};
     };
-    CO_TRY(co_await gather(model_->token_embd, double(std::sqrt(float(config.width))), a_.h));
+    CO_TRY(co_await gather(model_->token_embd, a_.ids, double(std::sqrt(float(config.width))), a_.h));
     if (adapters_ != nullptr) {
         CO_TRY(co_await adapters_->add_embedding(program, a_.step, a_.ids, std::sqrt(float(config.width)), a_.h,
                                                  config.width, block));
     }
     if (config.per_layer_width > 0) {
-        CO_TRY(co_await gather(model_->per_layer_token_embd, double(std::sqrt(float(config.per_layer_width))),
-                               a_.token_inputs));
+        GpuMatrix table = model_->per_layer_token_embd;
+        // A small table of the rows that are needed, in the order of the tokens.
+        if (needs_rows()) table.pieces.push_back({.binding = a_.table_rows, .rows = kMaxBlock});
+        CO_TRY(co_await gather(table, needs_rows() ? a_.row_ids : a_.ids,
+                               double(std::sqrt(float(config.per_layer_width))), a_.token_inputs));
         const Product context{.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context};
         CO_TRY(co_await (block == 1 ? row_product(program, context) : product(program, context, block)));
         const gpu::Binding norm =
@@ -544,6 +557,13 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
 
 void GpuForward::write_tokens(std::span<const int32_t> tokens) {
     device().write(a_.ids.buffer, 0, {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
+}
+
+Task<Status> GpuForward::write_rows(std::span<const int32_t> tokens, Cancel cancel) {
+    if (!needs_rows()) co_return Status{};
+    const Bytes rows = CO_TRY(co_await model_->per_layer_rows->rows(tokens, std::move(cancel)));
+    device().write(a_.table_rows.buffer, 0, rows);
+    co_return Status{};
 }
 
 void GpuForward::write_step(uint32_t position, uint32_t tokens) {

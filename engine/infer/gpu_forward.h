@@ -52,6 +52,10 @@ class GpuForward {
 
     // What the next run works on.
     void write_tokens(std::span<const int32_t> tokens);
+    // Where a table is not on the GPU, the rows of these tokens; otherwise nothing. Before every run.
+    Task<Status> write_rows(std::span<const int32_t> tokens, Cancel cancel);
+    // Whether the next step needs to know its token here first.
+    [[nodiscard]] bool needs_rows() const { return model_->per_layer_rows != nullptr; }
     void write_step(uint32_t position, uint32_t tokens);
 
     // Programs are recorded when first wanted: pipelines take seconds on some drivers.
@@ -92,9 +96,9 @@ class GpuForward {
     };
     // Activations, one row a token.
     struct Activations {
-        gpu::Binding step, ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff, router_in, router_logits,
-            expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs, gate, logits, best,
-            history, sampling, biases, mask, bins, candidates, spare;
+        gpu::Binding step, ids, table_rows, row_ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff,
+            router_in, router_logits, expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs,
+            gate, logits, best, history, sampling, biases, mask, bins, candidates, spare;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "model/memory.h"
 #include "quant/decode.h"
 
@@ -30,16 +31,21 @@ struct GpuModel::Loader {
         co_return bytes;
     }
 
-    // The weights' rows one after the other. All have the same format and columns.
-    Task<Result<GpuMatrix>> matrix(std::vector<const Weight*> stack) {
+    // The weights' rows one after the other, without a place yet. All have the same format and columns.
+    static Result<GpuMatrix> shape_of(const std::vector<const Weight*>& stack) {
         GpuMatrix out_matrix;
-        if (stack.empty() || !stack.front()->present()) co_return out_matrix;
         out_matrix.format = kernels::format_of(stack.front()->type);
         out_matrix.cols = stack.front()->cols;
         for (const Weight* weight : stack) {
-            CO_TRY(kernels::check_columns(weight->type, weight->cols));
+            TRY(kernels::check_columns(weight->type, weight->cols));
             out_matrix.rows += weight->rows * weight->slices;
         }
+        return out_matrix;
+    }
+
+    Task<Result<GpuMatrix>> matrix(std::vector<const Weight*> stack) {
+        if (stack.empty() || !stack.front()->present()) co_return GpuMatrix{};
+        GpuMatrix out_matrix = CO_TRY(shape_of(stack));
         CO_TRY(allocate(out_matrix, stack.front()->name));
         uint64_t first = 0;
         for (const Weight* weight : stack) {
@@ -82,6 +88,32 @@ struct GpuModel::Loader {
             out.device_.write(piece->binding.buffer, offset, packed);
             row += count;
         }
+        co_return Status{};
+    }
+
+    // Last of all, when what is left of the GPU's memory is left for it.
+    Task<Status> per_layer_table(const Weight& weight, TablePlace place) {
+        if (!weight.present()) co_return Status{};
+        GpuMatrix& matrix = out.per_layer_token_embd = CO_TRY(shape_of({&weight}));
+        if (place != TablePlace::source) {
+            CO_TRY(co_await out.device_.sync(cancel));  // what went wrong until now is not about the table
+            const size_t buffers = out.buffers_.size();
+            const uint64_t bytes = out.bytes_;
+            Status room = allocate(matrix, weight.name);
+            if (room) room = co_await out.device_.sync(cancel);  // memory that is not there may be missed only now
+            if (room) co_return co_await upload(weight, 0, matrix);
+            CO_TRY(cancel.check());
+            if (place == TablePlace::gpu) co_return room;
+            log(LogLevel::info, "{}: its rows will be read from the file, token by token", room.error().message);
+            for (; out.buffers_.size() > buffers; out.buffers_.pop_back()) out.device_.release(out.buffers_.back());
+            out.bytes_ = bytes;
+            matrix.pieces.clear();
+        }
+        const auto* tensor = file.find(weight.name);
+        if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", weight.name);
+        out.per_layer_rows = std::make_unique<TableRows>(file.source_of(*tensor), tensor->info.range.offset,
+                                                         weight.type, weight.rows, weight.cols);
+        if (progress) progress(total, total);
         co_return Status{};
     }
 
@@ -150,17 +182,18 @@ std::vector<float> GpuModel::vector(const Weight& weight) const {
 Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, const gguf::File& file,
                                                        std::shared_ptr<const model::Config> config,
                                                        std::shared_ptr<const model::WeightTable> table,
-                                                       GpuChoice choice, Progress progress, Cancel cancel) {
+                                                       GpuChoice choice, TablePlace place, Progress progress,
+                                                       Cancel cancel) {
     std::shared_ptr<GpuModel> out(new GpuModel(device, config, table, std::move(choice)));
     Loader loader{*out, file, std::move(progress), cancel, 0, model::weight_bytes(*table)};
     out->token_embd = CO_TRY(co_await loader.matrix({&table->token_embd}));
     out->output = CO_TRY(co_await loader.matrix({&table->output}));
-    out->per_layer_token_embd = CO_TRY(co_await loader.matrix({&table->per_layer_token_embd}));
     out->per_layer_model_proj = CO_TRY(co_await loader.matrix({&table->per_layer_model_proj}));
     for (const Weight* v : {&table->output_norm, &table->rope_freqs, &table->per_layer_proj_norm}) {
         CO_TRY(co_await loader.vector(*v));
     }
     for (const model::LayerWeights& layer : table->layers) out->layers.push_back(CO_TRY(co_await loader.layer(layer)));
+    CO_TRY(co_await loader.per_layer_table(table->per_layer_token_embd, place));
     CO_TRY(co_await device.sync(cancel));
     co_return out;
 }

@@ -9,6 +9,7 @@
 #include "gguf/file.h"
 #include "gpu/device.h"
 #include "infer/gpu_choice.h"
+#include "infer/table_rows.h"
 #include "kernels/weight_format.h"
 #include "model/config.h"
 #include "model/weights.h"
@@ -41,6 +42,14 @@ struct GpuLayer {
     GpuMatrix expert_down;
 };
 
+// Where the table of per-layer embeddings is, the largest weight of the models that have one, of which a token needs a
+// row. In the source, its rows are read as tokens come: the next step cannot begin before its token is known here.
+enum class TablePlace : uint8_t {
+    automatic,  // on the GPU if it has room
+    gpu,
+    source,
+};
+
 class GpuModel {
   public:
     using Progress = std::function<void(uint64_t done, uint64_t total)>;
@@ -48,7 +57,8 @@ class GpuModel {
     static Task<Result<std::shared_ptr<GpuModel>>> load(gpu::Device& device, const gguf::File& file,
                                                         std::shared_ptr<const model::Config> config,
                                                         std::shared_ptr<const model::WeightTable> table,
-                                                        GpuChoice choice, Progress progress, Cancel cancel);
+                                                        GpuChoice choice, TablePlace place, Progress progress,
+                                                        Cancel cancel);
     ~GpuModel();
     GpuModel(const GpuModel&) = delete;
     GpuModel& operator=(const GpuModel&) = delete;
@@ -63,8 +73,9 @@ class GpuModel {
     [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const;
 
     GpuMatrix token_embd;
-    GpuMatrix output;  // pieces empty: token_embd is the head
-    GpuMatrix per_layer_token_embd;
+    GpuMatrix output;                           // pieces empty: token_embd is the head
+    GpuMatrix per_layer_token_embd;             // pieces empty: its rows come from
+    std::unique_ptr<TableRows> per_layer_rows;  // null: the table is on the GPU, or there is none
     GpuMatrix per_layer_model_proj;
     std::vector<GpuLayer> layers;
 

@@ -43,6 +43,7 @@ Task<Result<std::vector<float>>> GpuRunner::run_block(std::span<const int32_t> t
     const auto count = uint32_t(tokens.size());
     const uint32_t block = *std::ranges::find_if(GpuForward::kBlocks, [&](uint32_t size) { return size >= count; });
     const gpu::Id layers = CO_TRY(co_await forward_->layers_program(block, depth, {}));
+    CO_TRY(co_await forward_->write_rows(tokens, {}));
     forward_->write_tokens(tokens);
     forward_->write_history(position_, tokens);
     forward_->write_step(position_, count);
@@ -170,14 +171,16 @@ Task<Status> GpuRunner::begin_stream(const sample::Params& params, uint32_t most
                        params.presence_penalty == 0 && params.frequency_penalty == 0;
     const Choice choice = limited ? Choice::limited : plain ? Choice::likeliest : Choice::sampled;
     const gpu::Id chooser = CO_TRY(co_await forward_->choice_program(choice, {}));
-    const gpu::Id step = CO_TRY(co_await forward_->decode_program(limited ? Choice::none : choice, {}));
-    Stream stream{.program = step, .chooser = limited ? chooser : 0, .start = position_};
+    // Between a choice and the next step something is needed from here.
+    const bool apart = limited || forward_->needs_rows();
+    const gpu::Id step = CO_TRY(co_await forward_->decode_program(apart ? Choice::none : choice, {}));
+    Stream stream{.program = step, .chooser = apart ? chooser : 0, .limited = limited, .start = position_};
     // The first token needs no step of the model, the last one need not be appended.
     stream.most = std::min(most, context() - position_ + 1);
     if (choice != Choice::likeliest) forward_->write_sampling(params);
     forward_->write_step(position_ - 1, 1);
     stream_ = std::move(stream);
-    if (limited) co_return Status{};
+    if (apart) co_return Status{};
     forward_->device().run(chooser);
     read_chosen({});
     co_return Status{};
@@ -212,7 +215,18 @@ void GpuRunner::choose_among(sample::Allowed allowed, const Cancel& cancel) {
 Task<Result<std::optional<int32_t>>> GpuRunner::next_token(sample::Allowed allowed, Cancel cancel) {
     if (!stream_) co_return fail(Code::internal, "no stream of tokens was begun");
     Stream& s = *stream_;
-    if (s.chooser != 0) {
+    if (forward_->needs_rows()) {
+        // One token at a time: the step before a choice needs a row of the token before it.
+        if (s.chosen > 0 && s.chosen < s.most) {
+            CO_TRY(co_await forward_->write_rows({&s.last, 1}, cancel));
+            append_chosen();
+        }
+        if (s.chosen < s.most) {
+            if (s.limited) forward_->write_mask(allowed);
+            forward_->device().run(s.chooser);
+            read_chosen(cancel);
+        }
+    } else if (s.limited) {
         if (s.chosen < s.most) choose_among(allowed, cancel);
     } else {
         while (s.reads.size() < kAhead && s.chosen < s.most) choose_next(cancel);
@@ -224,6 +238,7 @@ Task<Result<std::optional<int32_t>>> GpuRunner::next_token(sample::Allowed allow
     int32_t token = 0;
     std::memcpy(&token, bytes.data(), sizeof(token));
     if (token < 0) co_return std::optional<int32_t>{};
+    s.last = token;
     co_return std::optional<int32_t>(token);
 }
 
@@ -247,7 +262,14 @@ Task<Result<std::vector<int32_t>>> GpuRunner::decode_greedy(int32_t token, uint3
     const gpu::Id program = CO_TRY(co_await forward_->decode_program(GpuForward::Choice::likeliest, cancel));
     forward_->write_tokens({&token, 1});
     forward_->write_step(position_, 1);
-    for (uint32_t i = 0; i < count; ++i) device.run(program);
+    for (uint32_t i = 0; i < count; ++i) {
+        CO_TRY(co_await forward_->write_rows({&token, 1}, cancel));
+        device.run(program);
+        if (!forward_->needs_rows()) continue;
+        const auto next = CO_TRY(co_await device.read(
+            forward_->history().buffer, uint64_t(position_ + 1 + i) * sizeof(int32_t), sizeof(int32_t), cancel));
+        std::memcpy(&token, next.data(), sizeof(token));
+    }
     const auto bytes =
         CO_TRY(co_await device.read(forward_->history().buffer, uint64_t(position_ + 1) * sizeof(int32_t),
                                     uint64_t(count) * sizeof(int32_t), cancel));

@@ -39,7 +39,7 @@ class GpuRunner final : public Runner {
     Task<Result<std::optional<int32_t>>> next_token(sample::Allowed allowed, Cancel cancel) override;
     Task<Status> end_stream(uint32_t accepted) override;
 
-    // Greedy continuation that never leaves the GPU: `count` steps after `token`, read back at the end.
+    // Greedy continuation that does not leave the GPU unless it has to: `count` steps after `token`, read back at the end.
     Task<Result<std::vector<int32_t>>> decode_greedy(int32_t token, uint32_t count, Cancel cancel);
 
     // GPU milliseconds of a decoded token, the mean of `repeat` steps from where we are.
@@ -66,7 +66,9 @@ class GpuRunner final : public Runner {
     // Tokens the GPU chooses by itself.
     struct Stream {
         gpu::Id program = 0;                                      // a step of the model
-        gpu::Id chooser = 0;                                      // in a limited stream: what follows the step
+        gpu::Id chooser = 0;                                      // what follows the step; 0: the step includes it
+        bool limited = false;                                     // who asks says which tokens may come
+        int32_t last = -1;                                        // the token that was taken last
         uint32_t start = 0;                                       // where the first chosen token goes
         uint32_t most = 0;                                        // tokens to choose
         uint32_t chosen = 0;                                      // so far, or about to be

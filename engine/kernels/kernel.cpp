@@ -112,4 +112,8 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
     return out + std::string(kernel.source);
 }
 
+std::string_view kernels_digest() {
+    return wgsl::digest;
+}
+
 }  // namespace lapidary::kernels

@@ -93,4 +93,7 @@ struct Variant {
 // The complete WGSL: the common part, what the kernel needs, the kernel's own.
 std::string shader(const Kernel& kernel, Format format, Variant variant);
 
+// Another one for other kernels, and for other ways of trying them.
+std::string_view kernels_digest();
+
 }  // namespace lapidary::kernels

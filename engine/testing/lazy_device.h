@@ -21,6 +21,7 @@ class LazyDevice final : public gpu::Device {
     Task<Status> open(std::vector<std::string>, Cancel) override { co_return Status{}; }
     [[nodiscard]] const gpu::Info& info() const override { return info_; }
     Result<gpu::Id> buffer(uint64_t bytes, gpu::Usage, std::string_view) override {
+        if (bytes > room - std::min(room, this->bytes())) return fail(Code::out_of_memory, "no room");
         buffers_[++last_].resize(size_t(bytes));
         live_.insert(last_);
         return last_;
@@ -58,7 +59,13 @@ class LazyDevice final : public gpu::Device {
     Task<Status> sync(Cancel) override { co_return Status{}; }
 
     [[nodiscard]] size_t live() const { return live_.size(); }
+    [[nodiscard]] uint64_t bytes() const {
+        uint64_t sum = 0;
+        for (const auto& [id, buffer] : buffers_) sum += buffer.size();
+        return sum;
+    }
     bool broken = false;
+    uint64_t room = ~uint64_t{0};
 
   private:
     gpu::Info info_;

@@ -48,6 +48,11 @@ Task<Status> GpuPass::record_inputs(GpuRecorder& program) {
     CO_TRY(co_await gather(model_->token_embd, double(std::sqrt(float(config().width))), h_[0]));
     const uint32_t p = config().per_layer_width;
     if (p == 0) co_return Status{};
+    if (model_->per_layer_rows != nullptr) {
+        co_return fail(Code::unsupported,
+                       "training needs the table of per-layer embeddings on the GPU, where it was "
+                       "not loaded: give it more memory, or train on the CPU");
+    }
     CO_TRY(co_await gather(model_->per_layer_token_embd, double(std::sqrt(float(p))), s_.token_inputs));
     const GpuMatrix& projection = model_->per_layer_model_proj;
     CO_TRY(co_await product(program, projection, h_[0], {.buffer = s_.context, .stride = projection.rows}));

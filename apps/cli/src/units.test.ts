@@ -1,6 +1,7 @@
 // The small parts of the command line that compute something.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bandwidthShare } from './commands/bench.js';
 import { describeObject } from './describe.js';
 import { parseInteger, parseNumber, parseTokens } from './numbers.js';
 import { samplingFrom } from './sampling.js';
@@ -24,6 +25,14 @@ test('numbers are what people write as numbers', () => {
     const integer = parseInteger({ min: 0, max: 100 });
     assert.deepEqual(['0', '100', '007'].map(integer), [0, 100, 7]);
     for (const text of ['', '1.0', '1e1', '-1', '101', '9'.repeat(400)]) assert.throws(() => integer(text), text);
+});
+
+test('the share of bandwidth is bytes a second of weights over those of a copy, or nothing', () => {
+    const measured = { weight_bytes_per_token: 1e9, decode_gpu_ms: 4 };
+    assert.equal(bandwidthShare(measured, 1e12), 0.25);
+    for (const [of, copy] of [[measured, null], [{ weight_bytes_per_token: 1e9 }, 1e12], [{ ...measured, decode_gpu_ms: 0 }, 1e12]] as const) {
+        assert.equal(bandwidthShare(of, copy), null);
+    }
 });
 
 test('token ids come with commas, spaces, line breaks or as a JSON list', () => {

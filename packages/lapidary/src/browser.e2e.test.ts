@@ -19,6 +19,16 @@ const model = new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url
 const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
 const pageScript = "import * as lapidary from '/lapidary/index.js'; window.lapidary = lapidary;";
 
+/** A worker that keeps the text it is sent, and says what was there before. */
+const memoryScript = `
+    import { keep, recall } from '/lapidary/gpu/memory.js';
+    import { pageMemory } from '/lapidary/gpu/memory-opfs.js';
+    onmessage = async ({ data }) => {
+        const known = await recall(pageMemory);
+        await keep(pageMemory, known, data);
+        postMessage(known);
+    };`;
+
 let server: Server;
 let browser: Browser;
 let page: Page;
@@ -55,6 +65,7 @@ async function answer(url: string, range: string | undefined): Promise<Answer> {
     requested.push(url);
     if (url === '/') return [200, 'text/html', '<!doctype html><title>Lapidary</title><script type="module" src="/page.js"></script>'];
     if (url === '/page.js') return [200, 'text/javascript', pageScript];
+    if (url === '/memory.js') return [200, 'text/javascript', memoryScript];
     if (url === '/favicon.ico') return [200, 'image/x-icon', ''];
     if (url.endsWith('.gguf')) {
         file ??= await readFile(model);
@@ -105,6 +116,35 @@ test('in a page the engine has a worker, and answers stream out of it', { skip }
     assert.equal(seen.code, 'cancelled');
     assert.equal(seen.isolated, false);
     assert.ok(requested.some((url) => url.endsWith('/worker.js')));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test('what was found out about a GPU is kept in private files that workers and pages share', { skip }, async () => {
+    await openPage();
+    const seen = await page.evaluate(async () => {
+        const tell = async (line: string) => {
+            const worker = new Worker('/memory.js', { type: 'module' });
+            const known = await new Promise((resolve, reject) => {
+                worker.onmessage = ({ data }) => resolve(data);
+                worker.onerror = ({ message }) => reject(new Error(message));
+                worker.postMessage(line);
+            });
+            worker.terminate();
+            return known;
+        };
+        return [await tell('a long first line'), await tell('another'), await tell('another')];
+    });
+    assert.deepEqual(seen, [[], ['a long first line'], ['another', 'a long first line']]);
+    // Not in a worker, files are written in another way.
+    const here = await page.evaluate(async () => {
+        const load = async (name: string): Promise<unknown> => await import(`/lapidary/gpu/${name}.js`);
+        const { keep, recall } = (await load('memory')) as typeof import('./gpu/memory.js');
+        const { pageMemory } = (await load('memory-opfs')) as typeof import('./gpu/memory-opfs.js');
+        await keep(pageMemory, await recall(pageMemory), 'of the page');
+        return await recall(pageMemory);
+    });
+    assert.deepEqual(here, ['of the page', 'another', 'a long first line']);
     assert.deepEqual(complaints, []);
     await page.close();
 });

@@ -22,12 +22,13 @@ export type { ErrorCode } from './error.js';
 export { checkGpu } from './gpu/check.js';
 export type { CheckReport, CheckRequest, CheckedCase } from './gpu/check.js';
 export type { GpuOption } from './gpu/host.js';
+export type { GpuMemory } from './gpu/memory.js';
 export type { GpuLedger } from './gpu/resources.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { kvFormats, type KvFormat } from './kv-format.js';
 export { Model } from './model.js';
-export type { Backend, LoadedWeights, Progress, SessionOptions, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
+export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
     AdapterUse,

@@ -27,8 +27,6 @@ export interface BenchRequest {
     /** Measurements, of which the median counts. */
     runs?: number;
     kv?: KvFormat;
-    /** Also the GPU time of each kernel. */
-    profile?: boolean;
 }
 
 /** A loaded model. Calls may be made at any time: they wait for each other and are answered in order. */

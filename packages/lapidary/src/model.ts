@@ -1,6 +1,7 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
+import { keep, recall, type GpuMemory } from './gpu/memory.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import { Session, type AdapterUse } from './session.js';
@@ -37,9 +38,16 @@ export interface SessionOptions {
     signal?: AbortSignal;
 }
 
+/** Of the table of per-layer embeddings: `auto` is the GPU if it has room. */
+export type TablePlace = 'auto' | 'gpu' | 'source';
+
 export interface WeightOptions extends WorkOptions {
     /** False: the GPU gets the kernels it says it can run, without being tried first. */
     selfTest?: boolean;
+    /** What is known about this computer's GPUs: one that was tried before need not be tried again. */
+    memory?: GpuMemory | undefined;
+    /** Where the table of per-layer embeddings goes; `auto` unless told. Only the first load for the GPU decides. */
+    perLayerEmbeddings?: TablePlace;
     /** Features to do without, such as "subgroups". Only the first use of the GPU decides about them. */
     without?: readonly string[];
 }
@@ -48,6 +56,8 @@ export interface LoadedWeights {
     bytes: number;
     /** The GPU in words. */
     adapter?: string;
+    /** Where the table of per-layer embeddings is, when the model has one and is on the GPU. */
+    perLayerEmbeddings?: 'gpu' | 'source';
     /** Which kernels it got, and what the self-test found: for people who want to know why it is slow. */
     gpu?: JsonObject;
 }
@@ -89,18 +99,26 @@ export class Model {
         return (await this.engine.call('model.describe', args, signal ? { signal } : {})).json;
     }
 
-    async load(backend: Backend, { selfTest, without, ...options }: WeightOptions = {}): Promise<LoadedWeights> {
+    async load(backend: Backend, options: WeightOptions = {}): Promise<LoadedWeights> {
+        const { selfTest, without, memory, perLayerEmbeddings, ...work } = options;
+        const remembers = backend === 'gpu' && selfTest !== false ? memory : undefined;
+        const known = remembers ? await recall(remembers) : [];
         const args = {
             model: this.handle,
             backend,
             ...(selfTest === undefined ? {} : { selftest: selfTest }),
             ...(without === undefined ? {} : { without_features: [...without] }),
+            ...(perLayerEmbeddings === undefined ? {} : { per_layer_embeddings: perLayerEmbeddings }),
+            ...(known.length > 0 ? { gpu_choice: known.join('\n') } : {}),
         };
-        const { json } = await this.engine.call('model.load', args, callOptions(options));
+        const { json } = await this.engine.call('model.load', args, callOptions(work));
+        const found = optionalString(json, 'gpu_choice');
+        if (remembers && found) await keep(remembers, known, found);
         const adapter = optionalString(json, 'adapter');
-        const gpu = json['gpu'];
+        const { gpu, per_layer_embeddings: place } = json;
         return {
             bytes: Number(json['bytes'] ?? 0),
+            ...(place === 'gpu' || place === 'source' ? { perLayerEmbeddings: place } : {}),
             ...(adapter ? { adapter } : {}),
             ...(isObject(gpu) ? { gpu } : {}),
         };

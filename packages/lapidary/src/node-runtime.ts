@@ -3,6 +3,7 @@ import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
+import { diskMemory } from './gpu/memory-file.js';
 import { nodeGpu } from './gpu/node.js';
 import { openLocalModel } from './local-model.js';
 import type { Runtime } from './runtime.js';
@@ -10,6 +11,7 @@ import type { Runtime } from './runtime.js';
 export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
     findGpu: nodeGpu,
+    gpuMemory: diskMemory(),
     totalMemory: () => os.totalmem(),
     openLocal: async (name) => {
         if (!name.startsWith('file:')) return await openLocalModel(name);

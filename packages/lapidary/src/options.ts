@@ -1,7 +1,7 @@
 // What `Lapidary.load` takes and what it tells. Types only.
 import type { JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
-import type { Backend } from './model.js';
+import type { Backend, TablePlace } from './model.js';
 import type { ByteSource } from './sources/source.js';
 import type { Log } from './wasi.js';
 import type { AdapterFiles } from './workshop/calls.js';
@@ -67,8 +67,23 @@ export interface LoadOptions {
     kv?: KvFormat;
     /** How many conversations are remembered at a time, so that they can go on without being read again: 2 unless told. */
     maxConversations?: number;
-    /** Bytes that weights and conversations may take together; a model that needs more is refused before it is loaded. */
+    /**
+     * Keep in the page's private files (in Node: in the user's cache folder) which kernels were found to be right and
+     * fast on this GPU, so that only the first load has to find it out. True unless told.
+     */
+    rememberGpu?: boolean;
+    /**
+     * Bytes that weights and conversations may take together. A model that needs more is loaded without its table of
+     * per-layer embeddings, if it has one and that helps, and is refused otherwise, before it is loaded.
+     */
     memoryBudget?: number;
+    /**
+     * Where the table of per-layer embeddings is, which is about half of E2B and E4B and of which a token needs one row:
+     * on the GPU, or in the model's source, from which rows are read as tokens come. That saves the memory and costs time:
+     * answers are written one token at a time, each with a read. `auto`, unless told, is the GPU where it has room and
+     * `memoryBudget` allows it.
+     */
+    perLayerEmbeddings?: TablePlace;
     /**
      * Adapters that take part in every answer, before those a request asks for: a GGUF adapter, or PEFT's safetensors
      * with the text of its `adapter_config.json`. An Ollama model's own adapters always take part.
@@ -119,6 +134,8 @@ export interface EngineInfo {
     maxConversations: number;
     /** Bytes of the weights where they compute. */
     weightBytes: number;
+    /** Where the table of per-layer embeddings is; not with the CPU, nor for models that have none. */
+    perLayerEmbeddings?: 'gpu' | 'source';
     /** What the file says about itself: `architecture`, `variant`, `parameters`, `quantization`, `memory` … */
     description: JsonObject;
 }

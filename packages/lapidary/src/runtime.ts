@@ -1,6 +1,8 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
 import { Engine, compile, type EngineOptions } from './engine.js';
+import type { GpuMemory } from './gpu/memory.js';
+import { pageMemory } from './gpu/memory-opfs.js';
 import type { LoadOptions } from './options.js';
 import type { OpenLocal } from './sources/open.js';
 import { gpuFinder, nodeRuntime } from './surroundings.js';
@@ -13,6 +15,8 @@ export interface Runtime {
     openLocal?: OpenLocal;
     /** Bytes of the machine, where that can be known. */
     totalMemory?: () => number;
+    /** Where to keep what was found out about the GPU, so that only the first load has to. */
+    gpuMemory?: GpuMemory | undefined;
 }
 
 /** With the caller's own module and WebGPU where there are any. */
@@ -20,9 +24,13 @@ export async function runtimeFor({
     wasm,
     gpu,
     workshop = false,
-}: Pick<LoadOptions, 'wasm' | 'gpu' | 'workshop'>): Promise<Runtime> {
+    rememberGpu = true,
+}: Pick<LoadOptions, 'wasm' | 'gpu' | 'workshop' | 'rememberGpu'>): Promise<Runtime> {
     const node = await nodeRuntime();
-    const runtime = { ...node, findGpu: await gpuFinder(gpu) };
+    // A GPU of the caller's own may be anything, whatever it calls itself.
+    const remembers = rememberGpu && gpu === undefined;
+    const gpuMemory = remembers ? (node ? node.gpuMemory : pageMemory) : undefined;
+    const runtime = { ...node, findGpu: await gpuFinder(gpu), gpuMemory };
     if (node && wasm === undefined) {
         return { ...runtime, makeEngine: async (options) => await node.makeEngine({ workshop, ...options }) };
     }

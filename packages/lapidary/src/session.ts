@@ -143,9 +143,14 @@ export class Session {
         }
     }
 
+    /** By which the engine knows it. */
+    get number(): number {
+        return this.handle;
+    }
+
     /** Speed: prompt tokens read and tokens written a second, and what a written one costs. */
     async bench(
-        request: { prompt?: number; decode?: number; depth?: number; runs?: number; profile?: boolean },
+        request: { prompt?: number; decode?: number; depth?: number; runs?: number },
         options: WorkOptions = {},
     ): Promise<JsonObject> {
         const args = { session: this.handle, ...request };

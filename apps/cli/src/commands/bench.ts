@@ -1,7 +1,7 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
-import type { JsonObject, KvFormat } from 'lapidary';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import type { JsonObject, KvFormat, TablePlace } from 'lapidary';
+import { backendOption, chooseBackend, embeddingsOption, kvOption, loadWeights } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -15,11 +15,20 @@ interface Flags {
     runs: number;
     backend: string;
     kv: KvFormat;
+    embeddings: TablePlace;
     profile?: boolean;
+    fresh?: boolean;
     train?: boolean;
     rank: number;
     checkpointing: boolean;
     json?: boolean;
+}
+
+/** The part of what a copy moves, read and written, that reading the weights of a token reaches. */
+export function bandwidthShare(measured: JsonObject, copyBytesPerSecond: unknown): number | null {
+    const { weight_bytes_per_token: bytes, decode_gpu_ms: ms } = measured;
+    if (typeof bytes !== 'number' || typeof ms !== 'number' || typeof copyBytesPerSecond !== 'number' || ms <= 0) return null;
+    return bytes / (ms / 1000) / copyBytesPerSecond;
 }
 
 const count = parseInteger({ min: 1, max: 2 ** 20 });
@@ -35,7 +44,9 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(embeddingsOption())
         .option('--profile', 'also the GPU time of each kernel')
+        .option('--fresh', 'find out anew which kernels suit this GPU, instead of remembering it')
         .option('--train', 'instead, how fast an adapter of every layer is trained on sequences of --prompt tokens')
         .option('--rank <n>', 'of that adapter', parseInteger({ min: 1, max: 256 }), 16)
         .option('--no-checkpointing', 'with --train: keep every activation instead of computing layers again')
@@ -46,7 +57,10 @@ export function addBench(program: Command, interrupts: Interrupts): void {
             const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async ({ model, engine }) => {
                 const started = performance.now();
-                await loadWeights(model, backend, signal);
+                await loadWeights(model, backend, signal, {
+                    fresh: flags.fresh === true,
+                    embeddings: flags.embeddings,
+                });
                 const loadSeconds = (performance.now() - started) / 1000;
                 const print = (measured: JsonObject) => {
                     const result: JsonObject = {
@@ -68,17 +82,21 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                 const progress = new ProgressLine('measuring', 'steps');
                 const measured = await session
                     .bench(
-                        {
-                            prompt: flags.prompt,
-                            decode: flags.number,
-                            depth: flags.depth,
-                            runs: flags.runs,
-                            profile: flags.profile === true,
-                        },
+                        { prompt: flags.prompt, decode: flags.number, depth: flags.depth, runs: flags.runs },
                         { onProgress: progress.update, signal },
                     )
                     .finally(() => progress.clear());
-                print(measured);
+                if (backend === 'cpu') return print(measured);
+                const { bytes_per_second: copy = null } = (await engine.call('gpu.bandwidth', {}, { signal })).json;
+                const { depth } = flags;
+                const args = { session: session.number, depth };
+                const profiled = flags.profile ? (await engine.call('session.profile', args, { signal })).json : {};
+                print({
+                    ...measured,
+                    copy_bytes_per_second: copy,
+                    bandwidth_share: bandwidthShare(measured, copy),
+                    ...profiled,
+                });
             });
         });
 }

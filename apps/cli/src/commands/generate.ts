@@ -1,8 +1,8 @@
 // lapidary generate: continue a text.
 import type { Command } from 'commander';
-import type { KvFormat } from 'lapidary';
+import type { KvFormat, TablePlace } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import { backendOption, chooseBackend, embeddingsOption, kvOption, loadWeights } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -18,6 +18,7 @@ interface Flags extends SamplingFlags {
     context?: number;
     backend: string;
     kv: KvFormat;
+    embeddings: TablePlace;
     json?: boolean;
     adapter?: AdapterArgument[];
 }
@@ -33,6 +34,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
     addSamplingOptions(command)
         .addOption(backendOption())
         .addOption(kvOption())
+        .addOption(embeddingsOption())
         .addOption(adapterOption())
         .option('--json', 'everything as one JSON object at the end')
         .addHelpText('after', '\nExample:\n  lapidary generate builtin --prompt "Once upon a time" -n 100 --seed 7')
@@ -43,7 +45,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
             await withModel(argument, signal, async (open) => {
                 const { model, ollama } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
-                await loadWeights(model, backend, signal);
+                await loadWeights(model, backend, signal, { embeddings: flags.embeddings });
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const progress = new ProgressLine('reading', 'tokens');

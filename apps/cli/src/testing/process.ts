@@ -11,6 +11,8 @@ import { engineFile } from 'lapidary/node';
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const launcher = path.join(root, 'bin', 'lapidary');
 
+const cache = process.env['LAPIDARY_CACHE'] ?? '/dev/null/lapidary';
+
 export interface Outcome {
     status: number | null;
     stdout: string;
@@ -31,8 +33,8 @@ export interface RunOptions {
 export async function lapidary(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const child = spawn(process.execPath, [launcher, ...args], {
         cwd: options.cwd ?? root,
-        // No store of the person who runs the tests.
-        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', ...options.env },
+        // No store of the person who runs the tests, and nothing remembered but where all tests do (tools/test).
+        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', LAPIDARY_CACHE: cache, ...options.env },
         stdio: ['pipe', 'pipe', 'pipe'],
     });
     const outcome: Outcome = { status: null, stdout: '', stderr: '' };

@@ -17,13 +17,13 @@ import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
-import { checkBudget } from './memory.js';
+import { fitBudget } from './memory.js';
 import { Turns } from './turns.js';
 
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'wasm' | 'workshop'
+    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'wasm' | 'workshop'
 >;
 
 export interface LocalContext {
@@ -270,8 +270,7 @@ export class LocalCore implements Core {
             onProgress?.({ stage: 'download', done, total });
         });
         const gpu = once(() => runtime.findGpu(log));
-        const [first] = bytes.sources;
-        const fallbackName = bytes.name ?? first?.name.replace(/\.gguf$/i, '') ?? 'model';
+        const fallbackName = bytes.name ?? bytes.sources[0]?.name.replace(/\.gguf$/i, '') ?? 'model';
         let engine: Engine | undefined;
         let own: AlwaysAdapter[] = [];
         try {
@@ -291,22 +290,28 @@ export class LocalCore implements Core {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }
             const { backend, why } = await choose(gpu);
-            checkBudget(description, this.options.contextLength ?? usualContext, maxConversations, memoryBudget);
+            // The CPU reads every weight where it is.
+            const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
+            const context = this.options.contextLength ?? usualContext;
+            const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,
+                memory: runtime.gpuMemory,
+                perLayerEmbeddings,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });
             const conversations = new Conversations((stop) => this.createSession(model, stop), maxConversations);
-            const { context } = await conversations.prepare(signal);
+            const first = await conversations.prepare(signal);
             this.tell({
                 model: bytes.name ?? optionalString(description, 'name') ?? fallbackName,
                 backend,
                 why,
                 ...(loaded.adapter === undefined ? {} : { adapter: loaded.adapter }),
                 worker: this.context.worker ?? false,
-                contextLength: context,
+                contextLength: first.context,
                 maxConversations,
                 weightBytes: loaded.bytes,
+                ...(loaded.perLayerEmbeddings === undefined ? {} : { perLayerEmbeddings: loaded.perLayerEmbeddings }),
                 description,
             });
             const always: AdapterUse[] = [];

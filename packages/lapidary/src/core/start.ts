@@ -38,6 +38,8 @@ function checkOptions(options: LoadOptions): CoreOptions {
         kv: fields.oneOf('kv', kvFormats),
         maxConversations: fields.integer('maxConversations', 1, 1000),
         memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
+        perLayerEmbeddings: fields.oneOf('perLayerEmbeddings', ['auto', 'gpu', 'source']),
+        rememberGpu: fields.boolean('rememberGpu'),
         workshop: fields.boolean('workshop'),
         adapters,
         wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted

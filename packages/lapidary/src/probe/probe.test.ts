@@ -61,6 +61,11 @@ test('what fits depends on the memory, and the guess at speed on the bandwidth',
         judgeModels({ memory, hasGpu: true, bandwidth, storage: { quota, usage: 0 } });
     assert.deepEqual(judge(6e9).filter(({ fits }) => fits).map(({ variant }) => variant), ['E2B', 'E4B']);
     assert.ok(judge(60e9).every(({ fits }) => fits));
+    const small = judge(2.5e9, 1e11);
+    assert.deepEqual(small.filter(({ fits }) => fits).map(({ variant }) => variant), ['E2B'], 'without its table');
+    assert.match(small[0]?.why ?? '', /embeddings stay in the file/);
+    assert.ok((small[0]?.memoryBytes ?? 0) < 2.5e9);
+    assert.equal(small[0]?.estimatedTokensPerSecond, undefined);
     assert.match(judge(60e9, 1e11, 1e9)[0]?.why ?? '', /no room to keep its file/);
     assert.equal(judge(6e9)[0]?.estimatedTokensPerSecond, undefined);
     const [slow, fast] = [judge(6e9, 1e11)[0], judge(6e9, 1e12)[0]];

@@ -9,6 +9,7 @@ export const usage = { storage: 1, uniform: 2 } as const;
 
 /** The GPU for tests, or why there is none: a real one where Vulkan finds it, else SwiftShader. */
 export async function gpuForTests(): Promise<GPU | string> {
+    process.env['LAPIDARY_CACHE'] ??= '/dev/null/lapidary'; // what a test finds out is not for its person to keep
     const chosen = process.env['LAPIDARY_GPU'] ?? process.env['VK_ICD_FILENAMES'];
     if (chosen === undefined && existsSync('/usr/lib/chromium/vk_swiftshader_icd.json')) {
         process.env['LAPIDARY_GPU'] = 'swiftshader';

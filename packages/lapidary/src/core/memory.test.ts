@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fitBudget } from './memory.js';
+
+const description = {
+    context_length: 8192,
+    memory: { weights: 1000e6, per_layer_embeddings: 600e6, kv_cache_at_4096: 10e6, kv_cache_at_8192: 18e6 },
+};
+const fit = (budget?: number, place?: 'auto' | 'gpu' | 'source') => fitBudget(description, 4096, 2, budget, place);
+
+test('the table stays in its source exactly when the budget has no room for it', () => {
+    assert.equal(fit(), 'auto');
+    assert.equal(fit(1020e6), 'auto');
+    assert.equal(fit(1019e6), 'source');
+    assert.equal(fit(420e6), 'source');
+    assert.throws(() => fit(419e6), /needs 400 MB and 20 MB for 2 conversations .* may take 419 MB/);
+});
+
+test('who says where the table has to be is taken at their word', () => {
+    assert.equal(fit(2000e6, 'source'), 'source');
+    assert.equal(fit(1020e6, 'gpu'), 'gpu');
+    assert.throws(() => fit(1019e6, 'gpu'), /needs 1.0 GB and/);
+    assert.equal(fit(undefined, 'gpu'), 'gpu');
+});
+
+test('a model without such a table fits or does not', () => {
+    const plain = { ...description, memory: { ...description.memory, per_layer_embeddings: undefined } };
+    assert.equal(fitBudget(plain as never, 4096, 1, 1010e6), 'auto');
+    assert.throws(() => fitBudget(plain as never, 4096, 1, 1009e6), /needs 1.0 GB and 10 MB for a conversation/);
+});

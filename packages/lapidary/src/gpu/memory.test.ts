@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { cacheFolder, diskMemory } from './memory-file.js';
+import { keep, recall, type GpuMemory } from './memory.js';
+
+class TestMemory implements GpuMemory {
+    surroundings = 'here';
+    writes = 0;
+
+    constructor(public text?: string) {}
+
+    async read() {
+        return this.text;
+    }
+
+    async write(text: string) {
+        this.writes++;
+        this.text = text;
+    }
+}
+
+test('what was kept is there the next time, the latest first and not too much of it', async () => {
+    const memory = new TestMemory();
+    assert.deepEqual(await recall(memory), []);
+    for (const line of ['one', 'two', 'three', 'four', 'five']) await keep(memory, await recall(memory), line);
+    assert.deepEqual(await recall(memory), ['five', 'four', 'three', 'two']);
+    await keep(memory, await recall(memory), 'three');
+    assert.equal(memory.writes, 5, 'what is known need not be written again');
+});
+
+test('another browser or another Node begins anew', async () => {
+    const memory = new TestMemory();
+    await keep(memory, [], 'one');
+    memory.surroundings = 'elsewhere';
+    assert.deepEqual(await recall(memory), []);
+});
+
+test('a memory that fails is none', async () => {
+    const broken: GpuMemory = {
+        surroundings: 'here',
+        read: async () => Promise.reject(new Error('no')),
+        write: async () => Promise.reject(new Error('no')),
+    };
+    assert.deepEqual(await recall(broken), []);
+    await keep(broken, [], 'one');
+});
+
+test('on a disk it is a small file in a folder that is made when needed', async (t) => {
+    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'lapidary-memory-'));
+    t.after(() => fs.rm(folder, { recursive: true }));
+    const inside = path.join(folder, 'a', 'b');
+    const memory = diskMemory({ LAPIDARY_CACHE: inside });
+    assert.deepEqual(await recall(memory), []);
+    await keep(memory, [], 'one');
+    assert.deepEqual(await recall(diskMemory({ LAPIDARY_CACHE: inside })), ['one']);
+    assert.deepEqual(await fs.readdir(inside), ['gpus'], 'and nothing else is left there');
+    await fs.writeFile(path.join(inside, 'gpus'), 'x'.repeat(1e6));
+    assert.deepEqual(await recall(memory), []);
+    await keep(diskMemory({ LAPIDARY_CACHE: '/dev/null/lapidary' }), [], 'one'); // cannot be made, and nobody minds
+});
+
+test('the file is where each system wants it', () => {
+    assert.equal(cacheFolder({ LAPIDARY_CACHE: '/mine', XDG_CACHE_HOME: '/x' }, 'linux', '/home/me'), '/mine');
+    assert.equal(cacheFolder({ XDG_CACHE_HOME: '/x' }, 'linux', '/home/me'), '/x/lapidary');
+    assert.equal(cacheFolder({ XDG_CACHE_HOME: 'x' }, 'linux', '/home/me'), '/home/me/.cache/lapidary');
+    assert.equal(cacheFolder({}, 'darwin', '/Users/me'), '/Users/me/Library/Caches/lapidary');
+    assert.match(cacheFolder({ LOCALAPPDATA: '/local' }, 'win32', '/me'), /^.local.lapidary$/);
+});
