@@ -1,6 +1,4 @@
 // What a session on the GPU remembers: in other formats of keys and values, and saved and restored.
-// In this process and with one model for all tests, because a software GPU takes seconds for every kernel it compiles
-// and sessions share what they have in common while one of them lives.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { MemorySource } from 'lapidary';

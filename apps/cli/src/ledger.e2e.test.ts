@@ -1,5 +1,5 @@
 // Sessions on the GPU: they compute what they should, and whatever they make there is given back when they are closed,
-// however often. One model for both, because a software GPU takes seconds for every kernel it compiles.
+// however often.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { relativeError } from './testing/floats.js';

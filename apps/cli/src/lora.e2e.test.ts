@@ -1,19 +1,19 @@
 // Adapters on the GPU against the CPU's, and the gradients of training there against expected ones, on Dawn with
 // Chromium's software GPU.
 import assert from 'node:assert/strict';
-import { existsSync, promises as fs } from 'node:fs';
+import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Model } from 'lapidary';
 import { loadEngine, openLocalModel } from 'lapidary/node';
 import { floats, relativeError } from './testing/floats.js';
-import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
+import { needsSoftwareGpu } from './testing/gpu-model.js';
+import { lapidary, root, temporaryFolder } from './testing/process.js';
 import { readTensor } from './testing/safetensors.js';
 
 const fixtures = path.join(root, 'tests', 'data', 'fixtures');
-const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
 const onSoftware = { env: { LAPIDARY_GPU: 'swiftshader' } };
-const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
+const options = needsSoftwareGpu();
 
 /** Made-up numbers that are the same every time. */
 function noise(count: number, seed: number): Float32Array {

@@ -1,16 +1,15 @@
 // The table of per-layer embeddings in the file instead of on the GPU: the same numbers, the same text, less memory.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Lapidary, Model, type ByteSource, type Engine, type Session, type TablePlace } from 'lapidary';
 import { loadEngine, openFile } from 'lapidary/node';
+import { needsSoftwareGpu } from './testing/gpu-model.js';
 import { MemorySink } from './testing/memory-sink.js';
-import { needsEngine, root } from './testing/process.js';
+import { root } from './testing/process.js';
 import { readTensor } from './testing/safetensors.js';
 
-const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
-const options = existsSync(swiftShader) ? needsEngine() : { skip: `there is no software GPU at ${swiftShader}` };
+const options = needsSoftwareGpu();
 const fixture = (name: string) => path.join(root, 'tests', 'data', 'fixtures', name);
 process.env['LAPIDARY_GPU'] ??= 'swiftshader';
 process.env['LAPIDARY_CACHE'] ??= '/dev/null/lapidary';
