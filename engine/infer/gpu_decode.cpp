@@ -10,21 +10,13 @@
 namespace lapidary::infer {
 namespace {
 
-// How many query heads that share a key head one workgroup takes: two where it has room. Four read less, but there are
-// fewer workgroups then, each with more to do.
+// How many query heads that share a key head one workgroup takes. Two read less, but there are fewer workgroups then, each
+// with more to do: where a window limits how much there is to read, one.
 uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) {
-    constexpr uint32_t kOthers = 12 * 1024;  // scores, sums, scales and the token's own key and value
+    constexpr uint32_t kOthers = 5 * 1024;                   // sums, scales, statistics
+    const uint32_t rows = (2 + 2 + 2) * shape.head_dim * 4;  // queries, the token's own, what teams add up
     const uint32_t sharing = shape.heads / shape.kv_heads;
-    const bool two = sharing % 2 == 0 && 2 * shape.head_dim * 4 + kOthers <= info.max_workgroup_bytes;
-    return two ? 2 : 1;
-}
-
-// Threads that share a column of the values; the kernel has 256 and a tile of 64 keys.
-uint32_t column_sharers(uint32_t head_dim, KvFormat kv) {
-    const auto columns = uint32_t(kv_row(kv, head_dim).bytes / 16);
-    uint32_t sharers = 64;
-    while (sharers > 1 && sharers * columns > 256) sharers /= 2;
-    return sharers;
+    return !shape.sliding && sharing % 2 == 0 && rows + kOthers <= info.max_workgroup_bytes ? 2 : 1;
 }
 
 // The longest row whose seam one workgroup can hold in its registers: a run of 16 a thread.
@@ -66,6 +58,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
         }
         if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
+        if (block > 1) constants.push_back({"kTokens", double(block)});
         if (p.experts > 0) {
             const uint64_t rows_of_one = m.rows / model_->config().experts.count;
             constants.push_back({"kExperts", double(p.experts)});
@@ -182,7 +175,6 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               {"kWindow", double(window)},
                               {"kEps", double(config.norm_epsilon)},
                               {"kGroup", double(together)},
-                              {"kSharers", double(column_sharers(shape.head_dim, options_.kv))},
                               {"kMaxSplits", double(splits)}},
                              {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
                               cache.k, cache.v, a_.parts, a_.stats},

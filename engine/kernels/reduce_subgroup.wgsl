@@ -31,21 +31,20 @@ fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
     return sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
 }
 
+// Four sums over the workgroup, in every thread. The first ones of a kernel: nobody may still be reading warp_sums.
+fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
+    let v = shuffled(value, 32u);
+    if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
+    workgroupBarrier();
+    var sums = warp_sums[0];
+    for (var i = 1u; i < threads / 32u; i++) { sums += warp_sums[i]; }
+    return sums;
+}
+
+// Four sums over each team of 32 neighbouring threads, in all of them.
+fn sum_team(value: vec4f, t: u32) -> vec4f { return shuffled(value, 32u); }
+
 // The larger of this thread's and its neighbour's (t ^ 1).
 fn max_of_pair(value: f32, t: u32) -> f32 {
     return max(value, subgroupShuffleXor(value, 1u));
-}
-
-// The largest of the workgroup's, in every thread.
-fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
-    var v = max(value, subgroupShuffleXor(value, 1u));
-    v = max(v, subgroupShuffleXor(v, 2u));
-    v = max(v, subgroupShuffleXor(v, 4u));
-    v = max(v, subgroupShuffleXor(v, 8u));
-    v = max(v, subgroupShuffleXor(v, 16u));
-    workgroupBarrier();
-    if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
-    workgroupBarrier();
-    for (var i = 0u; i < threads / 32u; i++) { v = max(v, warp_sums[i]); }
-    return v;
 }

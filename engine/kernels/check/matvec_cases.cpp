@@ -120,6 +120,8 @@ Case matvec(const Test& test) {
     set("kRows", d.rows);
     set("kAhead", d.ahead ? 1 : 0);
     set("kPlanes", test.planes ? 1 : 0);
+    // One token more than there is: the kernel must see that it has nothing to do.
+    set("kTokens", p.tokens + 1);
     if (source.from == From::seam) {
         set("kAdd", source.add ? 1 : 0);
         set("kNext", source.next ? 1 : 0);
@@ -136,7 +138,6 @@ Case matvec(const Test& test) {
         set("kXPerSlot", p.x_per_slot ? 1 : 0);
     }
     const uint64_t outputs = p.finish == Finish::gelu_gate ? d.rows / 2 : d.rows;
-    // One token more than there is: the kernel must see that it has nothing to do.
     const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs), p.tokens + 1, p.slots};
     std::string shape = shape_of(p) + source_text(source);
     if (test.planes) shape += ", to planes";
