@@ -9,6 +9,7 @@
 //           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers). h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
 //              x = rms(h'; norms[1]) (kNext 0: x = h'). The first workgroup also stores h', where no one else reads it.
 //           3: what the parts of an attention found, put together (attention_decode.wgsl); delta has their stats
+//           4: planes, as for 0, which the workgroup copies into its own memory first: worth it where it has many rows
 // grid: (outputs / (groups · kOutputs), tokens, slots).
 // finish:  0  y = a                       1  y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up);
 //          2  y = gelu(a) · aux[t, r]        of a group's two rows one is gate's, the other up's
@@ -145,6 +146,8 @@ fn merged(r: u32, splits: u32) -> Run {
 fn prepare(t: u32, base: u32, store: bool) {
     if (kSource == 2u) {
         keep_run(t, t, seam(t, store));
+    } else if (kSource == 4u) {
+        keep_planes(t);
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }

@@ -37,3 +37,15 @@ fn max_of_pair(value: f32, t: u32) -> f32 {
     workgroupBarrier();
     return max(value, lane_sums[t ^ 1u].x);
 }
+
+// The largest of the workgroup's, in every thread.
+fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
+    workgroupBarrier();
+    lane_sums[t] = value;
+    for (var half = threads / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t < half) { lane_sums[t] = max(lane_sums[t], lane_sums[t + half]); }
+    }
+    workgroupBarrier();
+    return lane_sums[0];
+}

@@ -48,3 +48,17 @@ fn sum_team(value: vec4f, t: u32) -> vec4f { return shuffled(value, 32u); }
 fn max_of_pair(value: f32, t: u32) -> f32 {
     return max(value, subgroupShuffleXor(value, 1u));
 }
+
+// The largest of the workgroup's, in every thread.
+fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
+    var v = max(value, subgroupShuffleXor(value, 1u));
+    v = max(v, subgroupShuffleXor(v, 2u));
+    v = max(v, subgroupShuffleXor(v, 4u));
+    v = max(v, subgroupShuffleXor(v, 8u));
+    v = max(v, subgroupShuffleXor(v, 16u));
+    workgroupBarrier();
+    if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
+    workgroupBarrier();
+    for (var i = 0u; i < threads / 32u; i++) { v = max(v, warp_sums[i]); }
+    return v;
+}

@@ -28,6 +28,19 @@ fn keep_run(r: u32, t: u32, v: Run) {
     if (r % 2u == 0u) { (*held).scale[run / 2u] = largest / kLargest; }
 }
 
+// Planes that an earlier kernel has left, into the workgroup's memory.
+fn keep_planes(t: u32) {
+    for (var i = t; i < 14u * kUnits; i += kThreads) {
+        if (i < 12u * kUnits) {
+            held_units[i % kUnits].planes[i / kUnits] = x[i];
+        } else if (i % 2u == 0u) {
+            held_units[(i - 12u * kUnits) / 2u].scale = bitcast<vec4f>(x[i]);
+        } else {
+            held_units[(i - 12u * kUnits) / 2u].sums = bitcast<vec4f>(x[i]);
+        }
+    }
+}
+
 fn activations(u: u32) -> Activations {
     if (kSource == 0u) {
         let at = 12u * kUnits + 2u * u;
