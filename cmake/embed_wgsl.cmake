@@ -6,9 +6,10 @@ list(SORT files)
 set(text "// Made from the .wgsl files by cmake/embed_wgsl.cmake.\n#pragma once\n\n#include <string_view>\n\nnamespace lapidary::wgsl {\n")
 foreach(file ${files})
   file(READ ${ROOT}/${file} source)
-  # Comments and indentation are for people who read the files; lines keep their numbers.
+  # Comments and spaces are for people who read the files; lines keep their numbers.
   string(REGEX REPLACE "[ \t]*//[^\n]*" "" source "${source}")
   string(REGEX REPLACE "\n[ \t]+" "\n" source "${source}")
+  string(REGEX REPLACE " *([-+*/%=<>&|^(){},;:]) *" "\\1" source "${source}")
   string(REGEX REPLACE "\\.wgsl$" "" name ${file})
   string(MAKE_C_IDENTIFIER ${name} name)
   string(APPEND text "inline constexpr std::string_view ${name} = R\"wgsl(${source})wgsl\";\n")

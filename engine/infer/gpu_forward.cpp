@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "infer/gpu_division.h"
 #include "infer/gpu_rope.h"
+#include "kernels/matmul_tile.h"
 #include "model/memory.h"
 
 namespace lapidary::infer {
@@ -206,9 +207,12 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
         }
         if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
+        const auto rows = whole ? 2 * out : out;
+        const auto tile = kernels::matmul_tile(rows, block, whole, device().info().max_workgroup_bytes);
+        tile.add_to(constants);
         CO_TRY(co_await program.add(kernels::kMatmul, constants,
                                     {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y},
-                                    {ceil_div(out, whole ? 32 : 64), ceil_div(block, 64), 1}, m.format));
+                                    {ceil_div(rows, tile.rows()), ceil_div(block, tile.tokens()), 1}, m.format));
     }
     co_return Status{};
 }

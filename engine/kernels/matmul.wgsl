@@ -1,10 +1,11 @@
 // matmul — the same as matvec for many tokens at once: y[t, r] = finish(Σ_i W[r, i] · x[t, i])
 //
-// A workgroup computes a tile of 64 rows × 64 tokens; thread (tx, ty) the rows tx + 16 i and the tokens ty + 16 j. A step
-// takes 32 weights of each row: decoded once into workgroup memory, used by 64 tokens.
+// A workgroup computes a tile of 16 kEach rows × 8 kDown tokens; thread (tx, ty) the rows tx + 16 i and the tokens
+// ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the tile;
+// what the next step needs is on its way meanwhile. Which tile is for which product: matmul_tile.h.
 // With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as train/expert_lists.wgsl
-// has them, at most kMost each; kShare of them share a row of x. grid: (…, kExperts · kMost / 64).
-// grid: (outputs / kOutputs, tokens / 64). finish as in matvec: with 1, the tile's first 32 rows are gate's, the others up's.
+// has them, at most kMost each; kShare of them share a row of x. grid: (…, kExperts · kMost / kTokens).
+// grid: (outputs / kOutputs, tokens / kTokens). finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
@@ -17,29 +18,40 @@ override kCap: f32 = 30.0;
 override kExperts: u32 = 0u;
 override kMost: u32 = 64u;
 override kShare: u32 = 1u;
-override kTiles: u32 = (kMost + 63u) / 64u;
-override kOutputs: u32 = select(64u, 32u, kFinish == 1u);  // a tile's
+override kEach: u32 = 4u;  // rows of a thread, up to 8; even with finish 1
+override kDown: u32 = 8u;  // threads along the tokens: 8 or 16, at least kEach
+override kThreads: u32 = 16u * kDown;
+override kRows: u32 = 16u * kEach;
+override kTokens: u32 = 8u * kDown;
+override kTiles: u32 = (kMost + kTokens - 1u) / kTokens;
+override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // a tile's
 
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> w: array<vec4u>;
 @group(0) @binding(2) var<storage, read> x: array<vec4f>;
 @group(0) @binding(3) var<storage, read> aux: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
-// [row or token, 8 vec4 of k]. The place of a vec4 in its row is k ^ (row % 8): neighbouring threads then read from
-// different banks. 16 KiB together, which every device has.
-var<workgroup> tile_w: array<vec4f, 64 * 8>;
-var<workgroup> tile_x: array<vec4f, 64 * 8>;
+// [8 vec4 of k, row or token]: neighbouring threads read neighbouring places.
+var<workgroup> tile_w: array<vec4f, 8u * kRows>;
+var<workgroup> tile_x: array<vec4f, 8u * kTokens>;
 
-// Row r (0 … 63) of the tile that begins with output `first`; beyond the end the last one is repeated.
-fn w_row(first: u32, r: u32) -> u32 {
-    if (kFinish == 1u) { return min(first + r % 32u, kOut - 1u) + (r / 32u) * kOut; }
-    return min(first + r, kOut - 1u);
+// Row r of the tile that begins with output `first`; beyond the end the last one is repeated.
+fn w_row(expert: u32, first: u32, r: u32) -> u32 {
+    if (kFinish == 1u) {
+        return (2u * expert + r / 16u % 2u) * kOut + min(first + r / 32u * 16u + r % 16u, kOut - 1u);
+    }
+    return expert * kOut + min(first + r, kOut - 1u);
 }
 
 // Where the token is that comes `i`-th.
 fn token_at(expert: u32, i: u32) -> u32 {
     if (kExperts == 0u) { return i; }
     return aux[kExperts + expert * kMost + i];
+}
+
+// s + m · a, one product after the other
+fn more(s: vec4f, m: mat4x4f, a: vec4f) -> vec4f {
+    return fma(m[3], vec4f(a.w), fma(m[2], vec4f(a.z), fma(m[1], vec4f(a.y), fma(m[0], vec4f(a.x), s))));
 }
 
 fn finish(token: u32, row: u32, a: f32, b: f32) {
@@ -51,80 +63,142 @@ fn finish(token: u32, row: u32, a: f32, b: f32) {
     y[token * kYStride + kYOffset + row] = v;
 }
 
-fn finish_token(token: u32, first: u32, tx: u32, sum: vec4f) {
+// Four of a thread's rows, from the i-th on, of the token that comes `at`-th.
+fn finish_token(expert: u32, at: u32, tokens: u32, row: u32, i: u32, v: vec4f) {
+    if (at >= tokens) { return; }
+    let token = token_at(expert, at);
     if (kFinish == 1u) {
-        finish(token, first + tx, sum.x, sum.z);
-        finish(token, first + tx + 16u, sum.y, sum.w);
+        if (i < kEach) { finish(token, row + 8u * i, v.x, v.y); }
+        if (i + 2u < kEach) { finish(token, row + 8u * i + 16u, v.z, v.w); }
         return;
     }
-    finish(token, first + tx, sum.x, 0.0);
-    finish(token, first + tx + 16u, sum.y, 0.0);
-    finish(token, first + tx + 32u, sum.z, 0.0);
-    finish(token, first + tx + 48u, sum.w, 0.0);
+    if (i < kEach) { finish(token, row + 16u * i, v.x, 0.0); }
+    if (i + 1u < kEach) { finish(token, row + 16u * i + 16u, v.y, 0.0); }
+    if (i + 2u < kEach) { finish(token, row + 16u * i + 32u, v.z, 0.0); }
+    if (i + 3u < kEach) { finish(token, row + 16u * i + 48u, v.w, 0.0); }
 }
 
-@compute @workgroup_size(256)
+fn finish_four(expert: u32, at: u32, tokens: u32, row: u32, i: u32, m: mat4x4f) {
+    finish_token(expert, at, tokens, row, i, m[0]);
+    finish_token(expert, at + kDown, tokens, row, i, m[1]);
+    finish_token(expert, at + 2u * kDown, tokens, row, i, m[2]);
+    finish_token(expert, at + 3u * kDown, tokens, row, i, m[3]);
+}
+
+fn put(at: u32, v: Run) {
+    tile_w[at] = v.v0;
+    tile_w[at + kRows] = v.v1;
+    tile_w[at + 2u * kRows] = v.v2;
+    tile_w[at + 3u * kRows] = v.v3;
+}
+
+@compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let first = group.x * kOutputs;
     var expert = 0u;
-    var token0 = group.y * 64u;
+    var token0 = group.y * kTokens;
     var tokens = step.tokens;
     if (kExperts > 0u) {
         expert = group.y / kTiles;
-        token0 = group.y % kTiles * 64u;
+        token0 = group.y % kTiles * kTokens;
         tokens = aux[expert];
     }
     if (token0 >= tokens) { return; }
-    // Quarters of the workgroup fill the tiles: two threads a row of W, two a token; each brings a run of 16.
-    let lane = t % 64u;
-    let second = (t / 64u) % 2u == 1u;
-    let row = expert * kOut * select(1u, 2u, kFinish == 1u) + w_row(first, lane);
-    let x_base = token_at(expert, min(token0 + lane, tokens - 1u)) / kShare * (kCols / 4u);
-    let place = lane * 8u;
-    let k0 = select(0u, 4u, second);
-    let swap = lane % 8u;
-    let tx = t % 16u;
-    let ty = t / 16u;
-    var s0 = vec4f();  // rows of one token each
+    // Eight neighbouring threads fill eight neighbouring places. Each brings a run of 16 weights, or two, and four vec4 of x.
+    let r = t % 8u + t / 16u * 8u;
+    let r2 = r + 8u * kDown;
+    let run = t / 8u % 2u;
+    let row = w_row(expert, first, r);
+    let row2 = w_row(expert, first, r2);
+    let token = t % 8u + t / 64u * 8u;
+    let xk = t / 8u % 8u;
+    let last = tokens - 1u;
+    let x0 = token_at(expert, min(token0 + token, last)) / kShare * (kCols / 4u) + xk;
+    let x1 = token_at(expert, min(token0 + token + 2u * kDown, last)) / kShare * (kCols / 4u) + xk;
+    let x2 = token_at(expert, min(token0 + token + 4u * kDown, last)) / kShare * (kCols / 4u) + xk;
+    let x3 = token_at(expert, min(token0 + token + 6u * kDown, last)) / kShare * (kCols / 4u) + xk;
+    let to_w = run * 4u * kRows + r;
+    let to_x = xk * kTokens + token;
+    // Only %, / and +, with which a compiler sees that no index leaves the tiles. A warp is 8 × 4 threads.
+    let tx = t / 2u % 2u + t / 8u % 4u * 2u + t / 32u % 2u * 8u;
+    let ty = t % 2u + t / 4u % 2u * 2u + t / 64u * 4u;
+    // Of four tokens each, and of four others
+    var s0 = vec4f();
     var s1 = vec4f();
     var s2 = vec4f();
     var s3 = vec4f();
+    var s4 = vec4f();
+    var s5 = vec4f();
+    var s6 = vec4f();
+    var s7 = vec4f();
+    var t0 = vec4f();
+    var t1 = vec4f();
+    var t2 = vec4f();
+    var t3 = vec4f();
+    var t4 = vec4f();
+    var t5 = vec4f();
+    var t6 = vec4f();
+    var t7 = vec4f();
+    var a = packed(row, run);
+    var b: Packed;
+    if (2u * kRows > kThreads) { b = packed(row2, run); }
+    var v0 = x[x0];
+    var v1 = x[x1];
+    var v2 = x[x2];
+    var v3 = x[x3];
     for (var c = 0u; c < kChunks; c++) {
-        if (t < 128u) {
-            let v = run_values(row, 2u * c + k0 / 4u);
-            tile_w[place + (k0 ^ swap)] = v.v0;
-            tile_w[place + ((k0 + 1u) ^ swap)] = v.v1;
-            tile_w[place + ((k0 + 2u) ^ swap)] = v.v2;
-            tile_w[place + ((k0 + 3u) ^ swap)] = v.v3;
-        } else {
-            let at = x_base + 8u * c + k0;
-            tile_x[place + (k0 ^ swap)] = x[at];
-            tile_x[place + ((k0 + 1u) ^ swap)] = x[at + 1u];
-            tile_x[place + ((k0 + 2u) ^ swap)] = x[at + 2u];
-            tile_x[place + ((k0 + 3u) ^ swap)] = x[at + 3u];
+        tile_x[to_x] = v0;
+        tile_x[to_x + 2u * kDown] = v1;
+        tile_x[to_x + 4u * kDown] = v2;
+        tile_x[to_x + 6u * kDown] = v3;
+        if (2u * kRows >= kThreads || r < kRows) { put(to_w, unpacked(a)); }
+        if (2u * kRows > kThreads) {
+            if (r2 < kRows) { put(to_w + 8u * kDown, unpacked(b)); }
         }
         workgroupBarrier();
-        for (var k = 0u; k < 8u; k++) {
-            let i = tx * 8u + (k ^ (tx % 8u));
-            let j = ty * 8u + (k ^ (ty % 8u));
-            let a0 = tile_w[i];
-            let a1 = tile_w[i + 128u];
-            let a2 = tile_w[i + 256u];
-            let a3 = tile_w[i + 384u];
-            let b0 = tile_x[j];
-            s0 += vec4f(dot(a0, b0), dot(a1, b0), dot(a2, b0), dot(a3, b0));
-            let b1 = tile_x[j + 128u];
-            s1 += vec4f(dot(a0, b1), dot(a1, b1), dot(a2, b1), dot(a3, b1));
-            let b2 = tile_x[j + 256u];
-            s2 += vec4f(dot(a0, b2), dot(a1, b2), dot(a2, b2), dot(a3, b2));
-            let b3 = tile_x[j + 384u];
-            s3 += vec4f(dot(a0, b3), dot(a1, b3), dot(a2, b3), dot(a3, b3));
+        let next = min(c + 1u, kChunks - 1u);
+        a = packed(row, 2u * next + run);
+        if (2u * kRows > kThreads) { b = packed(row2, 2u * next + run); }
+        v0 = x[x0 + 8u * next];
+        v1 = x[x1 + 8u * next];
+        v2 = x[x2 + 8u * next];
+        v3 = x[x3 + 8u * next];
+        for (var k = 0u; k < 4u; k++) {
+            {
+                let i = 2u * k * kRows + tx;
+                let j = 2u * k * kTokens + ty;
+                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
+                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
+                { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
+                if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
+                if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
+                if (kEach > 3u) { let a = tile_w[i + 48u]; s3 = more(s3, p, a); t3 = more(t3, q, a); }
+                if (kEach > 4u) { let a = tile_w[i + 64u]; s4 = more(s4, p, a); t4 = more(t4, q, a); }
+                if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
+                if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
+                if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
+            }
+            {
+                let i = (2u * k + 1u) * kRows + tx;
+                let j = (2u * k + 1u) * kTokens + ty;
+                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
+                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
+                { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
+                if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
+                if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
+                if (kEach > 3u) { let a = tile_w[i + 48u]; s3 = more(s3, p, a); t3 = more(t3, q, a); }
+                if (kEach > 4u) { let a = tile_w[i + 64u]; s4 = more(s4, p, a); t4 = more(t4, q, a); }
+                if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
+                if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
+                if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
+            }
         }
         workgroupBarrier();
     }
-    let i = token0 + ty;
-    if (i < tokens) { finish_token(token_at(expert, i), first, tx, s0); }
-    if (i + 16u < tokens) { finish_token(token_at(expert, i + 16u), first, tx, s1); }
-    if (i + 32u < tokens) { finish_token(token_at(expert, i + 32u), first, tx, s2); }
-    if (i + 48u < tokens) { finish_token(token_at(expert, i + 48u), first, tx, s3); }
+    let at = token0 + ty;
+    let out = first + tx;
+    finish_four(expert, at, tokens, out, 0u, transpose(mat4x4f(s0, s1, s2, s3)));
+    finish_four(expert, at, tokens, out, 4u, transpose(mat4x4f(s4, s5, s6, s7)));
+    finish_four(expert, at + 4u * kDown, tokens, out, 0u, transpose(mat4x4f(t0, t1, t2, t3)));
+    finish_four(expert, at + 4u * kDown, tokens, out, 4u, transpose(mat4x4f(t4, t5, t6, t7)));
 }

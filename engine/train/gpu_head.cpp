@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/matmul_tile.h"
 #include "train/gpu_pass.h"
 
 namespace lapidary::train {
@@ -43,9 +44,12 @@ Task<Status> GpuPass::record_head(GpuRecorder& program, uint32_t index) {
                                                 {"kYStride", double(tile_rows_)},
                                                 {"kFinish", cap > 0 ? 3.0 : 0.0}};
         if (cap > 0) constants.push_back({"kCap", double(cap)});
-        CO_TRY(co_await program.add(kernels::kMatmul, constants,
-                                    {s_.head_step, tile.w, s_.normed, s_.head_step, s_.logits},
-                                    {ceil_div(tile.rows, 64), ceil_div(tokens(), 64), 1}, head.format));
+        const auto shape =
+            kernels::matmul_tile(tile.rows, tokens(), false, resources_.device().info().max_workgroup_bytes);
+        shape.add_to(constants);
+        CO_TRY(co_await program.add(
+            kernels::kMatmul, constants, {s_.head_step, tile.w, s_.normed, s_.head_step, s_.logits},
+            {ceil_div(tile.rows, shape.rows()), ceil_div(tokens(), shape.tokens()), 1}, head.format));
     }
     if (!back) {
         co_return co_await program.add(kernels::kCrossEntropy, {{"kStride", double(tile_rows_)}},

@@ -1,5 +1,6 @@
 // What the passes are made of: products, updates, norms, each a dispatch or a few.
 #include "base/checked.h"
+#include "kernels/matmul_tile.h"
 #include "model/memory.h"
 #include "train/gpu_pass.h"
 
@@ -9,7 +10,7 @@ using kernels::GemmShape;
 
 namespace {
 
-// Of a workgroup in gemm.wgsl and the products.
+// Of a workgroup in gemm.wgsl and matmul_back.wgsl, and in matmul.wgsl where nothing else is asked for.
 constexpr uint32_t kTile = 64;
 constexpr uint32_t kThinTile = 16;
 
@@ -17,14 +18,17 @@ constexpr uint32_t kThinTile = 16;
 
 Task<Status> GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y) {
     for (const GpuMatrix::Piece& piece : matrix.pieces) {
-        CO_TRY(co_await program.add(kernels::kMatmul,
-                                    {{"kCols", double(matrix.cols)},
-                                     {"kOut", double(piece.rows)},
-                                     {"kYStride", double(y.stride)},
-                                     {"kYOffset", double(y.offset + piece.first_row)},
-                                     {"kFinish", 0}},
-                                    {s_.step, piece.binding, x, s_.step, y.buffer},
-                                    {ceil_div(piece.rows, kTile), ceil_div(tokens(), kTile), 1}, matrix.format));
+        std::vector<gpu::Constant> constants = {{"kCols", double(matrix.cols)},
+                                                {"kOut", double(piece.rows)},
+                                                {"kYStride", double(y.stride)},
+                                                {"kYOffset", double(y.offset + piece.first_row)},
+                                                {"kFinish", 0}};
+        const auto tile =
+            kernels::matmul_tile(piece.rows, tokens(), false, resources_.device().info().max_workgroup_bytes);
+        tile.add_to(constants);
+        CO_TRY(co_await program.add(
+            kernels::kMatmul, std::move(constants), {s_.step, piece.binding, x, s_.step, y.buffer},
+            {ceil_div(piece.rows, tile.rows()), ceil_div(tokens(), tile.tokens()), 1}, matrix.format));
     }
     co_return Status{};
 }

@@ -67,6 +67,7 @@ struct Case {
     std::optional<Activations> only;    // in this form, because the case has prepared them
     std::optional<KvFormat> kv;         // of kernels that know a cache: how it is kept
     bool quick = false;                 // also in the self-test at load: one for each kernel and format
+    uint32_t workgroup_bytes = 0;       // that it needs; left out where there is less
     double limit = 3e-6;                // of the relative L2 error; sums in f32 are off by some 2e-7
     std::vector<Dispatch> dispatches;
     std::function<std::vector<Array>(Random&)> arrays;

@@ -186,6 +186,7 @@ Task<Result<std::vector<Outcome>>> run(gpu::Device& device, std::span<const Suit
                 const Format format = test.weights ? format_of(*test.weights) : Format::f32;
                 if (test.weights && !wanted(options.formats, format)) continue;
                 if ((options.quick || options.brief) && !test.quick) continue;
+                if (test.workgroup_bytes > device.info().max_workgroup_bytes) continue;
                 // Weights in floating point have no other variant than floats.
                 const bool plain = options.variant && !holds_whole_numbers(format);
                 const Variant used{.reduction = variant.reduction,

@@ -1,6 +1,7 @@
 #include "kernels/check/expert_lists.h"
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
+#include "kernels/matmul_tile.h"
 
 namespace lapidary::kernels::check::matmul_cases {
 namespace {
@@ -15,21 +16,21 @@ std::vector<Array> arrays_of(const Product& p, Random& random) {
     return {step(0, p.tokens), given(operands.w.packed), given(x), std::move(aux), std::move(y)};
 }
 
-Case matmul(const Product& p) {
-    constexpr uint32_t kTile = 64;
-    const uint32_t outputs = p.finish == Finish::gelu_gate ? kTile / 2 : kTile;
+Case matmul(const Product& p, MatmulTile tile = {}) {
     // Blocks of tokens are rarely full: one tile of them more than there is anything to do for.
-    Grid grid{ceil_div(p.out, outputs), ceil_div(p.tokens, kTile) + 1, 1};
+    Grid grid{ceil_div(p.w_rows(), tile.rows()), ceil_div(p.tokens, tile.tokens()) + 1, 1};
     std::vector<gpu::Constant> constants = constants_of(p);
+    tile.add_to(constants);
     if (p.experts > 0) {
         const uint32_t slots = p.tokens * p.slots;
-        grid.y = p.experts * ceil_div(slots, kTile);
+        grid.y = p.experts * ceil_div(slots, tile.tokens());
         constants.push_back({"kExperts", double(p.experts)});
         constants.push_back({"kMost", double(slots)});
         constants.push_back({"kShare", p.x_per_slot ? 1.0 : double(p.slots)});
     }
-    return {.shape = shape_of(p),
+    return {.shape = shape_of(p) + format(", in tiles of {} × {}", tile.rows(), tile.tokens()),
             .weights = p.type,
+            .workgroup_bytes = tile.bytes(),
             .limit = limit_of(p),
             .dispatches = {{kMatmul, constants, grid}},
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
@@ -60,6 +61,12 @@ std::vector<Case> all() {
         Product p = q4_k_case;
         p.tokens = tokens;
         out.push_back(matmul(p));
+    }
+    // Larger tiles; not all rows and tokens of the last one are there.
+    for (const MatmulTile tile : {MatmulTile{8, 16}, {5, 16}, {6, 8}}) {
+        out.push_back(matmul(
+            {.type = q4_k, .cols = 256, .out = 130, .tokens = 131, .finish = tile.each % 2 == 0 ? gelu_gate : plain},
+            tile));
     }
     // Each token goes to three of five matrices; one of them has more than a tile of slots.
     out.push_back(matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}));

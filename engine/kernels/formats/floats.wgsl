@@ -10,3 +10,8 @@ fn weights(row: u32, u: u32) -> Weights {
     return Weights(run_values(row, 4u * u), run_values(row, 4u * u + 1u), run_values(row, 4u * u + 2u),
                    run_values(row, 4u * u + 3u));
 }
+
+// A run as it is loaded, and as floats.
+alias Packed = Run;
+fn packed(row: u32, r: u32) -> Packed { return run_values(row, r); }
+fn unpacked(p: Packed) -> Run { return p; }

@@ -27,15 +27,21 @@ fn scale_word(row: u32, i: u32) -> u32 {
 fn low_nibbles(v: vec4u) -> vec4u { return v & vec4u(0x0F0F0F0Fu); }
 fn high_nibbles(v: vec4u) -> vec4u { return (v >> vec4u(4u)) & vec4u(0x0F0F0F0Fu); }
 
-// Run r of a row, as floats.
-fn run_values(row: u32, r: u32) -> Run {
+// Run r of a row as it is loaded, and as floats: what is asked for early takes few registers until it is used.
+struct Packed { q: vec4u, scale: f32, shift: f32 }
+
+fn packed(row: u32, r: u32) -> Packed {
     let u = unit(row, r / 4u);
     let odd = r % 2u == 1u;
     let late = r % 4u > 1u;
     let q = select(select(u.q0, u.q1, odd), select(u.q2, u.q3, odd), late);
     let pair = select(vec4f(u.scale.xy, u.shift.xy), vec4f(u.scale.zw, u.shift.zw), late);
-    let s = select(pair.x, pair.y, odd);
-    let m = select(pair.z, pair.w, odd);
-    return Run(s * signed_bytes(q.x) - m, s * signed_bytes(q.y) - m, s * signed_bytes(q.z) - m,
-               s * signed_bytes(q.w) - m);
+    return Packed(q, select(pair.x, pair.y, odd), select(pair.z, pair.w, odd));
 }
+
+fn unpacked(p: Packed) -> Run {
+    return Run(p.scale * signed_bytes(p.q.x) - p.shift, p.scale * signed_bytes(p.q.y) - p.shift,
+               p.scale * signed_bytes(p.q.z) - p.shift, p.scale * signed_bytes(p.q.w) - p.shift);
+}
+
+fn run_values(row: u32, r: u32) -> Run { return unpacked(packed(row, r)); }

@@ -1,0 +1,46 @@
+#include "kernels/matmul_tile.h"
+
+#include <array>
+
+#include "base/checked.h"
+
+namespace lapidary::kernels {
+namespace {
+
+struct Candidate {
+    MatmulTile tile;
+    uint32_t cost;  // of one tile
+};
+
+}  // namespace
+
+void MatmulTile::add_to(std::vector<gpu::Constant>& constants) const {
+    constants.push_back({"kEach", double(each)});
+    constants.push_back({"kDown", double(down)});
+}
+
+MatmulTile matmul_tile(uint64_t rows, uint64_t tokens, bool pairs, uint32_t workgroup_bytes) {
+    // Microseconds on an H200 for rows of 10,240 columns (docs/performance.md).
+    constexpr std::array<Candidate, 4> kCandidates = {{
+        {{.each = 8, .down = 16}, 1250},
+        {{.each = 5, .down = 16}, 974},
+        {{.each = 6, .down = 8}, 560},
+        {{.each = 4, .down = 8}, 380},
+    }};
+    // Tiles that it computes at a time. A GPU with fewer places is well off with the same ones.
+    constexpr uint64_t kPlaces = 132;
+    MatmulTile best;
+    uint64_t least = UINT64_MAX;
+    for (const auto& [tile, cost] : kCandidates) {
+        if (tile.bytes() > workgroup_bytes || (pairs && tile.each % 2 != 0)) continue;
+        const uint64_t tiles = uint64_t(ceil_div(rows, tile.rows())) * ceil_div(tokens, tile.tokens());
+        const uint64_t total = ceil_div(tiles, kPlaces) * uint64_t(cost);
+        if (total < least) {
+            least = total;
+            best = tile;
+        }
+    }
+    return best;
+}
+
+}  // namespace lapidary::kernels
