@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sample/random.h"
+#include "testing/exact_gradients.h"
 #include "testing/fixture_model.h"
 #include "testing/lora_fixture.h"
 #include "testing/safetensors.h"
@@ -63,9 +65,21 @@ TEST_P(Training, LossAndEveryGradientEqualTheExpectedOnes) {
     expect_equal(gradients(*training), fixture_.gradients, 1e-4);  // looking at the loss adds nothing
 }
 
-// AdamW moves every number by the same amount, however small its gradient, so rounding decides the direction of some. With
-// this learning rate two runs whose starting values differ in their last bits differ by more than a per cent after four to
-// nine steps: only the steps before that can be compared (train/gradcheck.h measures how many those are).
+TEST_P(Training, GradientsAreAsNearToExactOnesAsThoseOfTheFixture) {
+    const auto* exact =
+        std::ranges::find(testing::kExactGradients, std::string_view(GetParam()), &testing::ExactGradients::name);
+    ASSERT_NE(exact, testing::kExactGradients.end());
+    const auto training = backend(fixture_.adapter, {.checkpointing = false});
+    const double loss = accumulated(*training, fixture_.sequence, weight_) / weight_;
+    EXPECT_NEAR(loss / exact->loss, 1, 2e-7);
+    const double others = testing::distance_from(*exact, fixture_.gradients);
+    EXPECT_GE(others, 3e-6);  // theirs are rounded too
+    EXPECT_LE(testing::distance_from(*exact, gradients(*training)), 2 * others);
+}
+
+// The first step of AdamW moves every number by the same amount, however small its gradient, so rounding decides the
+// direction of some. With this learning rate two right runs differ by more than a per cent after three to nine steps: only
+// the steps before that can be compared (train/gradcheck.h goes further).
 TEST_P(Training, TheFirstStepsHaveTheExpectedLosses) {
     const auto training = backend(fixture_.adapter, {.checkpointing = false});
     const bool soon = std::string_view(GetParam()).ends_with("q4km") && !std::string_view(GetParam()).contains("moe");

@@ -54,7 +54,7 @@ struct GradcheckReport {
     static constexpr double kLossTolerance = 1e-4;
     static constexpr double kGradientTolerance = 2e-3;
     static constexpr double kStepTolerance = 1e-2;
-    // With five runs a sixth is this far from them once in a hundred times (docs/training.md).
+    // A right program is this far from five runs less than once in a hundred times (docs/training.md).
     static constexpr double kDistanceTolerance = 6;
     [[nodiscard]] bool passed() const {
         return loss <= kLossTolerance && worst_gradient <= kGradientTolerance && worst_step <= kStepTolerance &&

@@ -88,8 +88,9 @@ function describe(report: JsonObject): string[] {
         `gradients: ${short(report['worst_gradient'])} (at most ${short(report['gradient_tolerance'])})`,
         `losses of AdamW, alone: the first ${within(alone)} of ${alone.length} within ${percent}`,
         `  guided (its first step with the expected gradients): the first ${within(guided)} within ${percent}`,
-        `  the first ${number('determined')}, which rounding does not decide: ` +
+        '  (rounding decides where later ones go: docs/training.md)',
+        `  guided, the first ${number('determined')}, whose spread is small: ` +
             `${short(report['worst_step'])} (at most ${short(report['step_tolerance'])})`,
-        `  all ${alone.length}: ${number('worst_distance').toFixed(1)} times the spread (at most ${number('distance_tolerance')})`,
+        `  guided, all ${alone.length}: ${number('worst_distance').toFixed(1)} times the spread (at most ${number('distance_tolerance')})`,
     ];
 }
