@@ -52,7 +52,7 @@ class Gradcheck : public testing::LoraFixtureTest {
         };
         Fixture fixture = fixture_;
         fixture.losses.resize(steps);
-        return **gradcheck(std::move(fixture), make, nullptr, 3).run_now();
+        return **gradcheck(std::move(fixture), make, nullptr, 2).run_now();
     }
 };
 
