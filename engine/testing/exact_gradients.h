@@ -7,7 +7,6 @@
 #include <cmath>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "lora/adapter.h"
 #include "sample/random.h"
@@ -48,6 +47,13 @@ inline constexpr std::array<ExactGradients, 4> kExactGradients = {{
       0.236628813683, -0.936548860746, -2.76152179126, 0.40157262443, -1.70890318151, -0.620261615657, -4.97273183903,
       -1.65009889617, -1.7053761009}},
 }};
+
+inline const ExactGradients* exact_gradients(std::string_view name) {
+    for (const ExactGradients& exact : kExactGradients) {
+        if (exact.name == name) return &exact;
+    }
+    return nullptr;
+}
 
 // |gradients − exact| / |exact|, to about a fifth of itself: each sum sees a third of the difference's square on average.
 inline double distance_from(const ExactGradients& exact, std::span<const lora::Update> gradients) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "sample/random.h"
@@ -66,9 +65,8 @@ TEST_P(Training, LossAndEveryGradientEqualTheExpectedOnes) {
 }
 
 TEST_P(Training, GradientsAreAsNearToExactOnesAsThoseOfTheFixture) {
-    const auto* exact =
-        std::ranges::find(testing::kExactGradients, std::string_view(GetParam()), &testing::ExactGradients::name);
-    ASSERT_NE(exact, testing::kExactGradients.end());
+    const testing::ExactGradients* exact = testing::exact_gradients(GetParam());
+    ASSERT_NE(exact, nullptr);
     const auto training = backend(fixture_.adapter, {.checkpointing = false});
     const double loss = accumulated(*training, fixture_.sequence, weight_) / weight_;
     EXPECT_NEAR(loss / exact->loss, 1, 2e-7);
