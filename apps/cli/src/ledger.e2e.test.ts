@@ -8,7 +8,7 @@ import { MemorySink } from './testing/memory-sink.js';
 import { many } from './testing/thorough.js';
 
 const fixture = 'tiny-31b-q4km';
-const runs = many(12, 1000);
+const runs = many(6, 1000);
 const kv = 'f16';
 
 describe('on the GPU', needsSoftwareGpu(), () => {
