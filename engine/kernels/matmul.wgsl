@@ -1,11 +1,12 @@
 // matmul — the same as matvec for many tokens at once: y[t, r] = finish(Σ_i W[r, i] · x[t, i])
 //
 // A workgroup computes a tile of 16 kEach rows × 8 kDown tokens; thread (tx, ty) the rows tx + 16 i and the tokens
-// ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the tile;
-// what the next step needs is on its way meanwhile. Which tile is for which product: matmul_tile.h.
-// With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as train/expert_lists.wgsl
-// has them, at most kMost each; kShare of them share a row of x. grid: (…, kExperts · kMost / kTokens).
-// grid: (outputs / kOutputs, tokens / kTokens). finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
+// ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the
+// tile; what the next step needs is on its way meanwhile. Which tile a product gets: matmul_tile.h.
+// With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as
+// train/expert_lists.wgsl has them, at most kMost each; kShare of them share a row of x.
+// grid: (outputs / kOutputs, tokens / kTokens or kExperts · kMost / kTokens). finish as in matvec: with 1, a thread's rows
+// are gate's and up's in turn.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
@@ -104,7 +105,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         tokens = aux[expert];
     }
     if (token0 >= tokens) { return; }
-    // Eight neighbouring threads fill eight neighbouring places. Each brings a run of 16 weights, or two, and four vec4 of x.
+    // Eight neighbouring threads fill eight neighbouring places. Each brings one or two runs of 16 weights, and four
+    // vec4 of x.
     let r = t % 8u + t / 16u * 8u;
     let r2 = r + 8u * kDown;
     let run = t / 8u % 2u;
@@ -122,7 +124,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     // Only %, / and +, with which a compiler sees that no index leaves the tiles. A warp is 8 × 4 threads.
     let tx = t / 2u % 2u + t / 8u % 4u * 2u + t / 32u % 2u * 8u;
     let ty = t % 2u + t / 4u % 2u * 2u + t / 64u * 4u;
-    // Of four tokens each, and of four others
+    // s: rows of the first four tokens, t: of the others
     var s0 = vec4f();
     var s1 = vec4f();
     var s2 = vec4f();
@@ -167,8 +169,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             {
                 let i = 2u * k * kRows + tx;
                 let j = 2u * k * kTokens + ty;
-                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
-                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
+                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown],
+                                          tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
+                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown],
+                                          tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
                 { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
                 if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
                 if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
@@ -181,8 +185,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             {
                 let i = (2u * k + 1u) * kRows + tx;
                 let j = (2u * k + 1u) * kTokens + ty;
-                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
-                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
+                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown],
+                                          tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
+                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown],
+                                          tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
                 { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
                 if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
                 if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
