@@ -80,10 +80,7 @@ fn finish_token(expert: u32, at: u32, tokens: u32, row: u32, i: u32, v: vec4f) {
 }
 
 fn finish_four(expert: u32, at: u32, tokens: u32, row: u32, i: u32, m: mat4x4f) {
-    finish_token(expert, at, tokens, row, i, m[0]);
-    finish_token(expert, at + kDown, tokens, row, i, m[1]);
-    finish_token(expert, at + 2u * kDown, tokens, row, i, m[2]);
-    finish_token(expert, at + 3u * kDown, tokens, row, i, m[3]);
+    for (var j = 0u; j < 4u; j++) { finish_token(expert, at + j * kDown, tokens, row, i, m[j]); }
 }
 
 fn put(at: u32, v: Run) {
@@ -204,7 +201,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let at = token0 + ty;
     let out = first + tx;
     finish_four(expert, at, tokens, out, 0u, transpose(mat4x4f(s0, s1, s2, s3)));
-    finish_four(expert, at, tokens, out, 4u, transpose(mat4x4f(s4, s5, s6, s7)));
     finish_four(expert, at + 4u * kDown, tokens, out, 0u, transpose(mat4x4f(t0, t1, t2, t3)));
-    finish_four(expert, at + 4u * kDown, tokens, out, 4u, transpose(mat4x4f(t4, t5, t6, t7)));
+    if (kEach > 4u) {
+        finish_four(expert, at, tokens, out, 4u, transpose(mat4x4f(s4, s5, s6, s7)));
+        finish_four(expert, at + 4u * kDown, tokens, out, 4u, transpose(mat4x4f(t4, t5, t6, t7)));
+    }
 }
