@@ -15,8 +15,8 @@ help: ## this list
 run: build ## the web app, and the engine for other programs, at http://127.0.0.1:8484
 	@bin/lapidary serve
 
-test: build build/asan/CMakeCache.txt ## every test, native and WebAssembly
-	@tools/test
+test: build/asan/CMakeCache.txt ## every test, native and WebAssembly
+	@tools/test  # which makes `build` beside the first tests
 
 build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
 	@$(call build,wasm,$(MODULES))

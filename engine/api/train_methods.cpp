@@ -311,7 +311,7 @@ Task<Result<Reply>> Api::train_adapter(Call& call) {
 }
 
 // {model, backend, checkpointing, steps, runs} + a fixture → {passed, loss, worst_gradient, gradients: [{label, a, b}],
-// steps, spread, distance, worst_distance, determined, worst_step, …_tolerance}: see GradcheckReport
+// alone, guided, spread, distance, worst_distance, determined, worst_step, …_tolerance}: see GradcheckReport
 Task<Result<Reply>> Api::train_gradcheck(Call& call) {
     const auto model = CO_TRY(model_of(call));
     train::Fixture fixture = CO_TRY(train::read_fixture(call.blob));
@@ -329,7 +329,8 @@ Task<Result<Reply>> Api::train_gradcheck(Call& call) {
                              {"loss", report.loss},
                              {"worst_gradient", report.worst_gradient},
                              {"gradients", std::move(gradients)},
-                             {"steps", report.steps},
+                             {"alone", report.alone},
+                             {"guided", report.guided},
                              {"spread", report.spread},
                              {"distance", report.distance},
                              {"worst_distance", report.worst_distance},

@@ -10,24 +10,17 @@
 namespace lapidary::infer {
 namespace {
 
-// How many query heads that share a key head one workgroup takes: two where it has room. Four read less, but there are
-// fewer workgroups then, each with more to do.
+// How many query heads that share a key head one workgroup takes. Two read less, but there are fewer workgroups then, each
+// with more to do: where a window limits how much there is to read, one.
 uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) {
-    constexpr uint32_t kOthers = 12 * 1024;  // scores, sums, scales and the token's own key and value
+    constexpr uint32_t kOthers = 5 * 1024;                   // sums, scales, statistics
+    const uint32_t rows = (2 + 2 + 2) * shape.head_dim * 4;  // queries, the token's own, what teams add up
     const uint32_t sharing = shape.heads / shape.kv_heads;
-    const bool two = sharing % 2 == 0 && 2 * shape.head_dim * 4 + kOthers <= info.max_workgroup_bytes;
-    return two ? 2 : 1;
+    return !shape.sliding && sharing % 2 == 0 && rows + kOthers <= info.max_workgroup_bytes ? 2 : 1;
 }
 
-// Threads that share a column of the values; the kernel has 256 and a tile of 64 keys.
-uint32_t column_sharers(uint32_t head_dim, KvFormat kv) {
-    const auto columns = uint32_t(kv_row(kv, head_dim).bytes / 16);
-    uint32_t sharers = 64;
-    while (sharers > 1 && sharers * columns > 256) sharers /= 2;
-    return sharers;
-}
-
-// The longest row whose seam one workgroup can hold in its registers: a run of 16 a thread.
+// The longest row whose seam one workgroup can hold in its registers: a run of 16 a thread. Longer ones belong to models
+// with so many rows that it is not worth it for their workgroups to prepare x, each for itself.
 constexpr uint64_t kMostSeam = 16ull * 256;
 
 }  // namespace
@@ -49,7 +42,8 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
     for (const GpuMatrix::Piece& piece : m.pieces) {
         const uint64_t out = whole ? p.out_rows : piece.rows;
         const bool large = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
-        const MatvecDivision division = divide_matvec(pairs ? 2 * out : out, m.cols, pairs, large);
+        MatvecDivision division = divide_matvec(pairs ? 2 * out : out, m.cols, pairs, large);
+        if (source.from == From::copied) division.threads = 256;  // the more there are, the fewer workgroups copy
         std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
                                                 {"kOut", double(out)},
                                                 {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
@@ -66,6 +60,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
         }
         if (p.finish == Finish::softcap) constants.push_back({"kCap", double(model_->config().logit_softcap)});
+        if (block > 1) constants.push_back({"kTokens", double(block)});
         if (p.experts > 0) {
             const uint64_t rows_of_one = m.rows / model_->config().experts.count;
             constants.push_back({"kExperts", double(p.experts)});
@@ -93,11 +88,20 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
     co_return Status{};
 }
 
+Task<Status> GpuForward::planes_product(GpuRecorder& program, const Product& p, gpu::Binding planes) {
+    const bool copies = fits_workgroup(device().info(), kernels::Activations::planes, p.matrix->cols);
+    return matvec(program, p, {.from = copies ? From::copied : From::prepared, .x = planes});
+}
+
 Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
     const GpuMatrix& m = *p.matrix;
     const kernels::Activations form = form_for(m);
-    if (fits_workgroup(device().info(), form, m.cols)) co_return co_await matvec(program, p, {.x = p.x}, block);
-    if (block > 1 || p.x_per_slot) {
+    const bool fits = fits_workgroup(device().info(), form, m.cols);
+    const bool one = block == 1 && p.experts == 0;
+    // Where very many workgroups would make the same planes, a dispatch of its own makes them.
+    const bool often = one && form == kernels::Activations::planes && m.cols > kMostSeam;
+    if (fits && !often) co_return co_await matvec(program, p, {.x = p.x}, block);
+    if (!one) {
         co_return fail(Code::unsupported, "the GPU backend has no room for experts with rows of {} elements", m.cols);
     }
     if (form == kernels::Activations::floats) {
@@ -105,47 +109,71 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
     }
     CO_TRY(co_await program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes},
                                 {ceil_div(m.cols, 16 * 64), 1, 1}));
-    co_return co_await matvec(program, p, {.from = From::prepared, .x = a_.planes});
+    co_return co_await planes_product(program, p, a_.planes);
 }
 
-Task<Status> GpuForward::seam_product(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
-                                      Product p) {
-    const GpuMatrix& m = *p.matrix;
-    if (m.cols > kMostSeam || !fits_workgroup(device().info(), form_for(m), m.cols)) {
-        CO_TRY(co_await settle(program, residual, next));
-        p.x = next.empty() ? residual.h : a_.xn;
-        co_return co_await row_product(program, p);
+Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                                       std::vector<Product> products) {
+    for (const Product& p : products) {
+        if (p.matrix->cols > kMostSeam || !fits_workgroup(device().info(), form_for(*p.matrix), p.matrix->cols)) {
+            co_return co_await settled_products(program, residual, next, std::move(products));
+        }
     }
-    // A matrix in pieces: the first has added what was to be added, the others norm the sum again.
-    for (const GpuMatrix::Piece& piece : m.pieces) {
-        GpuMatrix part = m;
-        part.pieces = {piece};
-        p.matrix = &part;
-        std::vector<float> weights = residual.post;
-        weights.insert(weights.end(), next.begin(), next.end());
-        weights.push_back(residual.scale);
-        const Source source{.from = From::seam,
-                            .x = residual.h,
-                            .delta = residual.post.empty() ? gpu::Binding{} : a_.o,
-                            .norms = CO_TRY(resources_.floats(weights, "norms")),
-                            .h = residual.other,
-                            .add = !residual.post.empty(),
-                            .next = !next.empty()};
-        CO_TRY(co_await matvec(program, p, source));
-        if (!residual.post.empty() || residual.scale != 1) {
-            std::swap(residual.h, residual.other);
-            residual.post.clear();
-            residual.scale = 1;
+    for (Product& p : products) {
+        const GpuMatrix& m = *p.matrix;
+        // A matrix in pieces: the first has added what was to be added, the others norm the sum again.
+        for (const GpuMatrix::Piece& piece : m.pieces) {
+            GpuMatrix part = m;
+            part.pieces = {piece};
+            p.matrix = &part;
+            std::vector<float> weights = residual.post;
+            weights.insert(weights.end(), next.begin(), next.end());
+            weights.push_back(residual.scale);
+            const Source source{.from = From::seam,
+                                .x = residual.h,
+                                .delta = residual.post.empty() ? gpu::Binding{} : a_.o,
+                                .norms = CO_TRY(resources_.floats(weights, "norms")),
+                                .h = residual.other,
+                                .add = !residual.post.empty(),
+                                .next = !next.empty()};
+            CO_TRY(co_await matvec(program, p, source));
+            if (!residual.post.empty() || residual.scale != 1) {
+                std::swap(residual.h, residual.other);
+                residual.post.clear();
+                residual.scale = 1;
+            }
         }
     }
     co_return Status{};
 }
 
-Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next) {
+Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                                          std::vector<Product> products) {
+    for (const bool planes : {true, false}) {
+        bool settled = false;
+        for (Product& p : products) {
+            // Without a norm there is nothing to leave behind but the residual itself, in floats.
+            const bool wants = form_for(*p.matrix) == kernels::Activations::planes && !next.empty();
+            if (wants != planes) continue;
+            if (!settled) CO_TRY(co_await settle(program, residual, next, planes));
+            settled = true;
+            if (planes) {
+                CO_TRY(co_await planes_product(program, p, a_.xn));
+            } else {
+                p.x = next.empty() ? residual.h : a_.xn;
+                CO_TRY(co_await row_product(program, p));
+            }
+        }
+    }
+    co_return Status{};
+}
+
+Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : a_.o,
            .weights = std::move(residual.post),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
+           .planes = planes,
            .h = residual.h};
     s.weights.insert(s.weights.end(), next.begin(), next.end());
     residual.post.clear();
@@ -160,13 +188,13 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
     const bool owns = config.owns_kv(layer);
     const LayerCache& cache = caches_[shape.kv_layer];
     const std::vector<float> norm = model_->vector(names.attn_norm);
+    std::vector<Product> products;
     uint64_t offset = 0;
     for (const GpuMatrix& matrix : model_->layers[layer].qkv) {
-        CO_TRY(
-            co_await seam_product(program, residual, norm,
-                                  {.matrix = &matrix, .y = a_.qkv, .y_stride = qkv_stride(layer), .y_offset = offset}));
+        products.push_back({.matrix = &matrix, .y = a_.qkv, .y_stride = qkv_stride(layer), .y_offset = offset});
         offset += matrix.rows;
     }
+    CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));
     const uint32_t splits = max_splits(layer);
     const uint32_t together = heads_together(device().info(), shape);
     const uint32_t window = shape.sliding ? config.sliding_window : 0;
@@ -182,13 +210,12 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               {"kWindow", double(window)},
                               {"kEps", double(config.norm_epsilon)},
                               {"kGroup", double(together)},
-                              {"kSharers", double(column_sharers(shape.head_dim, options_.kv))},
                               {"kMaxSplits", double(splits)}},
                              {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
                               cache.k, cache.v, a_.parts, a_.stats},
                              {shape.heads / together, splits, 1}));
     const GpuMatrix& out = model_->layers[layer].attn_output;
-    if (fits_workgroup(device().info(), form_for(out), out.cols)) {
+    if (out.cols <= kMostSeam && fits_workgroup(device().info(), form_for(out), out.cols)) {
         CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
                                {.from = From::parts,
                                 .x = a_.parts,
@@ -213,13 +240,13 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     const GpuLayer& w = model_->layers[layer];
     // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself.
     const bool planes = form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0;
-    CO_TRY(co_await seam_product(program, residual, model_->vector(names.ffn_norm),
-                                 {.matrix = &w.gate_up,
-                                  .y = planes ? a_.planes : a_.ff,
-                                  .finish = Finish::gelu_gate,
-                                  .out_rows = shape.ffn,
-                                  .y_stride = shape.ffn,
-                                  .planes = planes}));
+    CO_TRY(co_await seam_products(program, residual, model_->vector(names.ffn_norm),
+                                  {{.matrix = &w.gate_up,
+                                    .y = planes ? a_.planes : a_.ff,
+                                    .finish = Finish::gelu_gate,
+                                    .out_rows = shape.ffn,
+                                    .y_stride = shape.ffn,
+                                    .planes = planes}}));
     const Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
     CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
                             : row_product(program, down)));
@@ -238,13 +265,13 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
 
 Task<Status> GpuForward::decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual) {
     const uint64_t p = model_->config().per_layer_width;
-    CO_TRY(co_await seam_product(program, residual, {},
-                                 {.matrix = &model_->layers[layer].inp_gate,
-                                  .y = a_.gate,
-                                  .finish = Finish::gelu_times_aux,
-                                  .aux = per_layer_inputs(layer),
-                                  .aux_stride = p * model_->config().layers.size(),
-                                  .aux_offset = per_layer_offset(layer)}));
+    CO_TRY(co_await seam_products(program, residual, {},
+                                  {{.matrix = &model_->layers[layer].inp_gate,
+                                    .y = a_.gate,
+                                    .finish = Finish::gelu_times_aux,
+                                    .aux = per_layer_inputs(layer),
+                                    .aux_stride = p * model_->config().layers.size(),
+                                    .aux_offset = per_layer_offset(layer)}}));
     CO_TRY(co_await row_product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}));
     residual.post = model_->vector(model_->table().layers[layer].post_norm);
     co_return Status{};

@@ -41,7 +41,7 @@ uint64_t plane_bytes(uint64_t elements) {
 bool fits_workgroup(const gpu::Info& info, kernels::Activations form, uint64_t elements) {
     // What the sums and the outputs of a workgroup take.
     constexpr uint64_t kOthers = 5 * 1024;
-    const uint64_t unit = form == kernels::Activations::planes ? 12 * 16 + 6 * 4 : 256;
+    const uint64_t unit = form == kernels::Activations::planes ? 15 * 16 : 256;
     return units_of(elements) * unit + kOthers <= info.max_workgroup_bytes;
 }
 

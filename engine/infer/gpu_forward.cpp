@@ -230,6 +230,7 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
                                  {"kAdd", double(add)},
                                  {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
                                  {"kNextScale", double(s.next_scale)},
+                                 {"kPlanes", s.planes ? 1.0 : 0.0},
                                  {"kEps", double(config.norm_epsilon)}},
                                 {a_.step, add > 0 ? s.x : nothing, add > 1 ? s.x2 : nothing, weights,
                                  s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},

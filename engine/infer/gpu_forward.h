@@ -135,6 +135,7 @@ class GpuForward {
         float scale = 1;
         gpu::Binding y = {};  // empty: no norm follows
         float next_scale = 1;
+        bool planes = false;  // y as planes, of one token
         gpu::Binding h = {};  // empty: the block's
     };
 
@@ -168,7 +169,7 @@ class GpuForward {
         float scale = 1;
     };
     // Where matvec gets its activations from; the numbers of matvec.wgsl.
-    enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3 };
+    enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3, copied = 4 };
     struct Source {
         From from = From::floats;
         gpu::Binding x, delta = {}, norms = {}, h = {};
@@ -180,12 +181,18 @@ class GpuForward {
     Task<Status> decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual);
     Task<Status> decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual);
     // x = the residual, normed by `next` (as it is where that is empty).
-    Task<Status> seam_product(GpuRecorder& program, Residual& residual, const std::vector<float>& next, Product p);
+    Task<Status> seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                               std::vector<Product> products);
+    // The same where the norm is a dispatch of its own.
+    Task<Status> settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                                  std::vector<Product> products);
     // x as p says, in floats.
     Task<Status> row_product(GpuRecorder& program, Product p, uint32_t block = 1);
     Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
+    // x is planes already: a product with many workgroups copies them into the memory of each.
+    Task<Status> planes_product(GpuRecorder& program, const Product& p, gpu::Binding planes);
     // Adds to the residual what is to be added, and norms it into xn.
-    Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next);
+    Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
     [[nodiscard]] kernels::Activations form_for(const GpuMatrix& matrix) const;
 
     std::shared_ptr<GpuModel> model_;

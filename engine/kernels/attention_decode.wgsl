@@ -1,10 +1,10 @@
 // attention_decode — one token: Q, K and V normed and turned, K and V into the cache, then softmax(q · Kᵀ) · V in parts
 //
-// A workgroup takes kGroup query heads that share a key head, and a part of the keys: a key that was read serves both. 64
-// keys at a time: 4 threads a key for the scores; then a thread takes one vec4 of the values of every few keys, and the
-// threads of a column add up at the end. What counts is how many loads are on their way together: they come in batches, and
-// the first keys and values are asked for before the queries are ready. Each part leaves what it found (Σ p · v, the
-// largest score, Σ p) for matvec.wgsl or attention_merge.wgsl.
+// A workgroup takes kGroup query heads that share a key head, and a part of the keys: a key that was read serves both. Its
+// eight teams of 32 threads take four keys each at a time: a thread holds its share of a row, so a key's score is a sum over
+// the team, and nobody waits for another team before all keys are done. What counts is how many loads are on their way
+// together, and how little there is to do after them: the first keys and values are asked for before the queries are
+// ready. Each part leaves what it found (Σ p · v, the largest score, Σ p) for matvec.wgsl or attention_merge.wgsl.
 // qkv: q, then k at kKOffset and v at kVOffset (the same as k's where values are the raw keys). norms: [2, kDim], q's, k's.
 // caches: as kv/rows.wgsl has them. kDim: a multiple of 8, up to 512.
 // parts: [heads, kMaxSplits, kDim]. stats: [heads, kMaxSplits] of (largest, sum).
@@ -20,10 +20,10 @@ override kRing: u32;
 override kWindow: u32 = 0u;
 override kEps: f32 = 1e-6;
 override kGroup: u32 = 1u;  // 1 or 2
-// kSharers: a power of two, up to kTile, such that kSharers · kDim / (elements in a vec4 of the cache) ≤ kThreads.
 override kMaxSplits: u32 = 8u;
 const kThreads = 256u;
-const kTile = 64u;
+const kTeams = kThreads / 32u;
+const kTile = 4u * kTeams;
 
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> qkv: array<vec4f>;
@@ -36,15 +36,12 @@ const kTile = 64u;
 override kQueryVecs: u32 = kGroup * kDim / 4u;
 override kKeyVecs: u32 = kDim / 4u;
 var<workgroup> query: array<vec4f, kQueryVecs>;
-var<workgroup> scores: array<vec2f, kTile>;  // of the heads
 var<workgroup> scales: array<f32, 4>;
-override kScaleVecsOrOne: u32 = max(kScaleVecs, 1u);  // to divide by
-override kTileScales: u32 = kTile * kScaleVecsOrOne;
-var<workgroup> value_scales: array<vec4u, kTileScales>;  // of the tile's keys
-
-override kSharers: u32 = 16u;  // threads of a column, neighbours: each takes every so manyth key
-override kKeysEach: u32 = kTile / kSharers;
-const kBatch = 8u;
+var<workgroup> team_stats: array<vec4f, kTeams>;  // largest and sum of a head, then of the other
+override kHeldVecs: u32 = 2u * kKeyVecs;
+var<workgroup> held: array<vec4f, kHeldVecs>;
+// vec4s of a cache row that a thread holds: every 32nd.
+override kSlots: u32 = (kRowVecs + 31u) / 32u;
 
 // A quarter of the threads for each of: two query heads, the token's own key, its own value. A thread norms and turns four
 // pairs (element i and i + kDim / 2), so that a vec4 has one writer. Everything is loaded before anything is waited for.
@@ -128,140 +125,126 @@ fn store_own(kv: u32, t: u32) {
     workgroupBarrier();
 }
 
-fn dot_heads(at: u32, k: vec4f) -> vec2f {
-    if (kGroup == 1u) { return vec2f(dot(query[at], k), 0.0); }
-    return vec2f(dot(query[at], k), dot(query[at + kKeyVecs], k));
-}
+// A thread's share of a key or value: up to 16 elements, and the one scale they have.
+struct Share { a: vec4u, b: vec4u, c: vec4u, d: vec4u, scale: vec4u }
 
-fn key_scores(i: u32, k: vec4u, scales: vec4u) -> vec2f {
-    if (i >= kRowVecs) { return vec2f(); }
-    let run = kv_run(k);
-    let at = i * kPerWord;
-    var out = dot_heads(at, run.v0);
-    if (kPerWord > 1u) { out += dot_heads(at + 1u, run.v1); }
-    if (kPerWord > 2u) { out += dot_heads(at + 2u, run.v2) + dot_heads(at + 3u, run.v3); }
-    return out * kv_scale(scales, i);
-}
+// Where vec4 `slot` of the thread's share is in a row; beyond the end the last one, which counts nothing.
+fn slot_at(slot: u32, lane: u32) -> u32 { return min(lane + 32u * slot, kRowVecs - 1u); }
 
-// Every fourth vec4 of a key from i on, and their scales: of 32 vec4s there are two at most.
-struct Keys {
-    k0: vec4u, k1: vec4u, k2: vec4u, k3: vec4u, k4: vec4u, k5: vec4u, k6: vec4u, k7: vec4u,
-    s0: vec4u, s1: vec4u,
-}
-
-fn keys_from(row: u32, i: u32) -> Keys {
-    return Keys(key_vec(row, i, 0u), key_vec(row, i, 1u), key_vec(row, i, 2u), key_vec(row, i, 3u), key_vec(row, i, 4u),
-                key_vec(row, i, 5u), key_vec(row, i, 6u), key_vec(row, i, 7u), key_scale_vec(row, i, 0u),
-                key_scale_vec(row, i, 1u));
-}
-
-// vec4 i + 4 · n of a key; nothing where no thread's i leads to one.
-fn key_vec(row: u32, i: u32, n: u32) -> vec4u {
-    if (4u * n >= kRowVecs) { return vec4u(); }
-    return k_cache[row * kRowVecs + min(i + 4u * n, kRowVecs - 1u)];
-}
-
-fn key_scale_vec(row: u32, i: u32, n: u32) -> vec4u {
-    if (n >= kScaleVecs) { return vec4u(); }
-    return k_cache[scales_at(row) + min(i / kVecsAScale + n, kScaleVecsOrOne - 1u)];
-}
-
-fn keys_scores(i: u32, k: Keys) -> vec2f {
-    let s1 = select(k.s0, k.s1, kScaleVecs > 1u);
-    return key_scores(i, k.k0, k.s0) + key_scores(i + 4u, k.k1, k.s0) + key_scores(i + 8u, k.k2, k.s0) +
-           key_scores(i + 12u, k.k3, k.s0) + key_scores(i + 16u, k.k4, s1) + key_scores(i + 20u, k.k5, s1) +
-           key_scores(i + 24u, k.k6, s1) + key_scores(i + 28u, k.k7, s1);
-}
-
-// q · k of the heads over every fourth vec4 of the key, of which the first are there already.
-fn quarter_scores(row: u32, quarter: u32, keys: Keys) -> vec2f {
-    var sum = keys_scores(quarter, keys);
-    for (var i = quarter + 4u * kBatch; i < kRowVecs; i += 4u * kBatch) { sum += keys_scores(i, keys_from(row, i)); }
-    return sum;
-}
-
-// Σ p · v of the heads over one column: its first four elements, and as many more as a vec4 of the cache has.
-struct Column { a0: vec4f, a1: vec4f, b0: vec4f, b1: vec4f, c0: vec4f, c1: vec4f, d0: vec4f, d1: vec4f }
-
-fn faded(c: Column, f: vec2f) -> Column {
-    return Column(c.a0 * f.x, c.a1 * f.y, c.b0 * f.x, c.b1 * f.y, c.c0 * f.x, c.c1 * f.y, c.d0 * f.x, c.d1 * f.y);
-}
-
-fn with_value(c: Column, p: vec2f, v: vec4u) -> Column {
-    let r = kv_run(v);
-    var out = c;
-    out.a0 += p.x * r.v0;
-    out.a1 += p.y * r.v0;
-    if (kPerWord > 1u) {
-        out.b0 += p.x * r.v1;
-        out.b1 += p.y * r.v1;
+fn key_share(key: u32, kv: u32, lane: u32) -> Share {
+    let row = cache_row(key, kv);
+    let at = row * kRowVecs;
+    var out = Share();
+    out.a = k_cache[at + slot_at(0u, lane)];
+    if (kSlots > 1u) { out.b = k_cache[at + slot_at(1u, lane)]; }
+    if (kSlots > 2u) {
+        out.c = k_cache[at + slot_at(2u, lane)];
+        out.d = k_cache[at + slot_at(3u, lane)];
     }
-    if (kPerWord > 2u) {
-        out.c0 += p.x * r.v2;
-        out.c1 += p.y * r.v2;
-        out.d0 += p.x * r.v3;
-        out.d1 += p.y * r.v3;
-    }
+    if (kHasScales) { out.scale = k_cache[scales_at(row) + slot_at(0u, lane) / kVecsAScale]; }
     return out;
 }
 
-struct Batch { v0: vec4u, v1: vec4u, v2: vec4u, v3: vec4u, v4: vec4u, v5: vec4u, v6: vec4u, v7: vec4u }
-
-// Values of the tile's keys first, first + kSharers, …; beyond the last key that one again, with a score of nothing.
-fn batch(kv: u32, column: u32, tile: u32, first: u32, last: u32) -> Batch {
-    return Batch(value(kv, column, tile, first, 0u, last), value(kv, column, tile, first, 1u, last),
-                 value(kv, column, tile, first, 2u, last), value(kv, column, tile, first, 3u, last),
-                 value(kv, column, tile, first, 4u, last), value(kv, column, tile, first, 5u, last),
-                 value(kv, column, tile, first, 6u, last), value(kv, column, tile, first, 7u, last));
+fn value_share(key: u32, kv: u32, lane: u32) -> Share {
+    let row = cache_row(key, kv);
+    let at = row * kRowVecs;
+    var out = Share();
+    out.a = v_cache[at + slot_at(0u, lane)];
+    if (kSlots > 1u) { out.b = v_cache[at + slot_at(1u, lane)]; }
+    if (kSlots > 2u) {
+        out.c = v_cache[at + slot_at(2u, lane)];
+        out.d = v_cache[at + slot_at(3u, lane)];
+    }
+    if (kHasScales) { out.scale = v_cache[scales_at(row) + slot_at(0u, lane) / kVecsAScale]; }
+    return out;
 }
 
-fn value(kv: u32, column: u32, tile: u32, first: u32, n: u32, last: u32) -> vec4u {
-    if (n >= kKeysEach) { return vec4u(); }
-    let key = min(tile + min(first + n * kSharers, kTile - 1u), last - 1u);
-    return v_cache[cache_row(key, kv) * kRowVecs + column];
+struct Four { s0: Share, s1: Share, s2: Share, s3: Share }
+
+// Of the team's keys of a tile, every eighth one; beyond the end the last one.
+fn four_keys(key: u32, last: u32, kv: u32, lane: u32) -> Four {
+    return Four(key_share(min(key, last), kv, lane), key_share(min(key + kTeams, last), kv, lane),
+                key_share(min(key + 2u * kTeams, last), kv, lane), key_share(min(key + 3u * kTeams, last), kv, lane));
 }
 
-// What the value of the tile's key counts for each head, its scale included.
-fn score_of(first: u32, n: u32, column: u32) -> vec2f {
-    let j = first + n * kSharers;
-    if (n >= kKeysEach || j >= kTile) { return vec2f(); }
-    if (!kHasScales) { return scores[j]; }
-    return scores[j] * kv_scale(value_scales[j * kScaleVecs + column / kVecsAScale], column);
+fn four_values(key: u32, last: u32, kv: u32, lane: u32) -> Four {
+    return Four(value_share(min(key, last), kv, lane), value_share(min(key + kTeams, last), kv, lane),
+                value_share(min(key + 2u * kTeams, last), kv, lane),
+                value_share(min(key + 3u * kTeams, last), kv, lane));
 }
 
-fn with_batch(c: Column, column: u32, first: u32, b: Batch) -> Column {
-    var out = with_value(c, score_of(first, 0u, column), b.v0);
-    out = with_value(out, score_of(first, 1u, column), b.v1);
-    out = with_value(out, score_of(first, 2u, column), b.v2);
-    out = with_value(out, score_of(first, 3u, column), b.v3);
-    out = with_value(out, score_of(first, 4u, column), b.v4);
-    out = with_value(out, score_of(first, 5u, column), b.v5);
-    out = with_value(out, score_of(first, 6u, column), b.v6);
-    return with_value(out, score_of(first, 7u, column), b.v7);
+// The elements of a share, without their scale.
+fn share_run(s: Share) -> Run {
+    if (kPerWord == 1u) {
+        return Run(bitcast<vec4f>(s.a), bitcast<vec4f>(s.b), bitcast<vec4f>(s.c), bitcast<vec4f>(s.d));
+    }
+    let a = kv_run(s.a);
+    if (kPerWord == 4u) { return a; }
+    if (kSlots == 1u) { return Run(a.v0, a.v1, vec4f(), vec4f()); }
+    let b = kv_run(s.b);
+    return Run(a.v0, a.v1, b.v0, b.v1);
 }
 
-// The column's threads added up: one head's outputs.
-fn store_head(head: u32, split: u32, t: u32, a: vec4f, b: vec4f, c: vec4f, d: vec4f) {
-    let column = t / kSharers;
-    let at = ((head * kMaxSplits + split) * kRowVecs + column) * kPerWord;
-    let writes = t % kSharers == 0u && column < kRowVecs;
-    let first = sum_lanes(a, t, kSharers);
-    if (writes) { parts[at] = first; }
-    if (kPerWord < 2u) { return; }
-    let second = sum_lanes(b, t, kSharers);
-    if (writes) { parts[at + 1u] = second; }
-    if (kPerWord < 4u) { return; }
-    let third = sum_lanes(c, t, kSharers);
-    if (writes) { parts[at + 2u] = third; }
-    let fourth = sum_lanes(d, t, kSharers);
-    if (writes) { parts[at + 3u] = fourth; }
+fn four_scales(f: Four, lane: u32) -> vec4f {
+    return vec4f(kv_scale(f.s0.scale, lane), kv_scale(f.s1.scale, lane), kv_scale(f.s2.scale, lane),
+                 kv_scale(f.s3.scale, lane));
 }
 
-// vec4 t of the scales of a tile's values.
-fn value_scale(kv: u32, tile: u32, t: u32, last: u32) -> vec4u {
-    if (!kHasScales || t >= kTileScales) { return vec4u(); }
-    let row = cache_row(min(tile + t / kScaleVecsOrOne, last - 1u), kv);
-    return v_cache[scales_at(row) + t % kScaleVecsOrOne];
+// Which vec4 of a head's elements is number n of the thread's; kKeyVecs where there is none.
+fn element_vec(n: u32, lane: u32) -> u32 {
+    let i = lane + 32u * (n / kPerWord);
+    return select(kKeyVecs, i * kPerWord + n % kPerWord, i < kRowVecs);
+}
+
+fn query_vec(head: u32, n: u32, lane: u32) -> vec4f {
+    let at = element_vec(n, lane);
+    if (n >= kSlots * kPerWord || at == kKeyVecs) { return vec4f(); }
+    return query[head * kKeyVecs + at];
+}
+
+fn query_run(head: u32, lane: u32) -> Run {
+    return Run(query_vec(head, 0u, lane), query_vec(head, 1u, lane), query_vec(head, 2u, lane),
+               query_vec(head, 3u, lane));
+}
+
+// What a team has found for a head. The sums over the keys, the thread's share of Σ p · v.
+struct Found { largest: f32, sum: f32, v: Run }
+
+fn weighted(a: vec4f, b: vec4f, c: vec4f, d: vec4f, p: vec4f) -> vec4f { return a * p.x + b * p.y + c * p.z + d * p.w; }
+
+// With four more keys: their scores, which of them there are, their values (a to d) and the scales of these.
+fn with_keys(f: Found, score: vec4f, live: vec4<bool>, a: Run, b: Run, c: Run, d: Run, scale: vec4f) -> Found {
+    let s = select(vec4f(-3.0e38), score, live);
+    let next = max(f.largest, max(max(s.x, s.y), max(s.z, s.w)));
+    let fade = exp(f.largest - next);
+    let p = select(vec4f(), exp(s - next), live);
+    let q = p * scale;
+    return Found(next, f.sum * fade + dot(p, vec4f(1.0)),
+                 Run(f.v.v0 * fade + weighted(a.v0, b.v0, c.v0, d.v0, q), f.v.v1 * fade + weighted(a.v1, b.v1, c.v1, d.v1, q),
+                     f.v.v2 * fade + weighted(a.v2, b.v2, c.v2, d.v2, q), f.v.v3 * fade + weighted(a.v3, b.v3, c.v3, d.v3, q)));
+}
+
+fn hold(n: u32, slot: u32, lane: u32, fresh: bool, v: vec4f) {
+    let at = element_vec(n, lane);
+    if (n >= kSlots * kPerWord || at == kKeyVecs) { return; }
+    held[slot * kKeyVecs + at] = select(held[slot * kKeyVecs + at], vec4f(), fresh) + v;
+}
+
+// One head's outputs: the teams added up, two at a time.
+fn store_head(head: u32, split: u32, t: u32, v: Run) {
+    let team = t / 32u;
+    let lane = t % 32u;
+    for (var round = 0u; round < kTeams / 2u; round++) {
+        workgroupBarrier();
+        if (team / 2u == round) {
+            hold(0u, team % 2u, lane, round == 0u, v.v0);
+            hold(1u, team % 2u, lane, round == 0u, v.v1);
+            hold(2u, team % 2u, lane, round == 0u, v.v2);
+            hold(3u, team % 2u, lane, round == 0u, v.v3);
+        }
+    }
+    workgroupBarrier();
+    if (t < kKeyVecs) { parts[(head * kMaxSplits + split) * kKeyVecs + t] = held[t] + held[kKeyVecs + t]; }
 }
 
 @compute @workgroup_size(kThreads)
@@ -279,51 +262,54 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let last = min(first + share, end);
     let own_too = kOwns == 1u && last == end;
 
-    let column = min(t / kSharers, kRowVecs - 1u);
-    let sharer = t % kSharers;
-    let quarter = t % 4u;
-    var row = cache_row(min(first + t / 4u, last - 1u), kv);
-    var keys = keys_from(row, quarter);
-    var values = batch(kv, column, first, sharer, last);
-    var scale = value_scale(kv, first, t, last);
+    let team = t / 32u;
+    let lane = t % 32u;
+    var keys = four_keys(first + team, last - 1u, kv, lane);
+    var values = four_values(first + team, last - 1u, kv, lane);
     prepare(first_head, kv, own_too, t);
     if (own_too) { store_own(kv, t); }
 
-    var found = Column();
-    var largest = vec2f(-3.0e38);
-    var sum = vec2f();  // of this thread's keys
+    let query0 = query_run(0u, lane);
+    let query1 = query_run(kGroup - 1u, lane);
+    var found0 = Found(-3.0e38, 0.0, Run());
+    var found1 = found0;
     for (var tile = first; tile < last; tile += kTile) {
-        let key = tile + t / 4u;
+        let key = tile + team;
         if (tile != first || own_too) {
-            row = cache_row(min(key, last - 1u), kv);
-            keys = keys_from(row, quarter);
-            values = batch(kv, column, tile, sharer, last);
-            scale = value_scale(kv, tile, t, last);
+            keys = four_keys(key, last - 1u, kv, lane);
+            values = four_values(key, last - 1u, kv, lane);
         }
-        let whole_score = sum_lanes(vec4f(quarter_scores(row, quarter, keys), 0.0, 0.0), t, 4u).xy;
-        if (kHasScales && t < kTileScales) { value_scales[t] = scale; }
-        let scorer = quarter == 0u && key < last;  // has the score of its key
-        let score = select(vec2f(-3.0e38), whole_score, scorer);
-        let next = max(largest, max_workgroup(vec4f(score, score), t, kThreads).xy);
-        let fade = exp(largest - next);
-        largest = next;
-        let p = exp(score - next);
-        if (quarter == 0u) { scores[t / 4u] = p; }
-        sum = sum * fade + p;
-        found = faded(found, fade);
-        workgroupBarrier();
-        found = with_batch(found, column, sharer, values);
-        for (var j = kBatch; j < kKeysEach; j += kBatch) {
-            let more = sharer + j * kSharers;
-            found = with_batch(found, column, more, batch(kv, column, tile, more, last));
+        let live = vec4u(key, key + kTeams, key + 2u * kTeams, key + 3u * kTeams) < vec4u(last);
+        let k0 = share_run(keys.s0);
+        let k1 = share_run(keys.s1);
+        let k2 = share_run(keys.s2);
+        let k3 = share_run(keys.s3);
+        let scale = four_scales(keys, lane);
+        let v0 = share_run(values.s0);
+        let v1 = share_run(values.s1);
+        let v2 = share_run(values.s2);
+        let v3 = share_run(values.s3);
+        let value_scale = four_scales(values, lane);
+        let score0 = sum_team(
+            vec4f(dot_runs(query0, k0), dot_runs(query0, k1), dot_runs(query0, k2), dot_runs(query0, k3)) * scale, t);
+        found0 = with_keys(found0, score0, live, v0, v1, v2, v3, value_scale);
+        if (kGroup > 1u) {
+            let score1 = sum_team(
+                vec4f(dot_runs(query1, k0), dot_runs(query1, k1), dot_runs(query1, k2), dot_runs(query1, k3)) * scale, t);
+            found1 = with_keys(found1, score1, live, v0, v1, v2, v3, value_scale);
         }
-        workgroupBarrier();
     }
-    store_head(first_head, group.y, t, found.a0, found.b0, found.c0, found.d0);
-    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, found.a1, found.b1, found.c1, found.d1); }
-    let total = sum_lanes(vec4f(sum, 0.0, 0.0), t, kThreads);
-    if (t != 0u) { return; }
-    for (var g = 0u; g < kGroup; g++) {
-        stats[(first_head + g) * kMaxSplits + group.y] = vec2f(largest[g], total[g]);
+    if (lane == 0u) { team_stats[team] = vec4f(found0.largest, found0.sum, found1.largest, found1.sum); }
+    workgroupBarrier();
+    var largest = vec2f(-3.0e38);
+    for (var i = 0u; i < kTeams; i++) { largest = max(largest, team_stats[i].xz); }
+    store_head(first_head, group.y, t, scaled(found0.v, exp(found0.largest - largest.x)));
+    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, scaled(found1.v, exp(found1.largest - largest.y))); }
+    if (t >= kGroup) { return; }
+    var sum = 0.0;
+    for (var i = 0u; i < kTeams; i++) {
+        let of_team = select(team_stats[i].xy, team_stats[i].zw, t == 1u);
+        sum += of_team.y * exp(of_team.x - largest[t]);
     }
+    stats[(first_head + t) * kMaxSplits + group.y] = vec2f(largest[t], sum);
 }

@@ -49,6 +49,10 @@ fn pack_halves(v: vec2f) -> u32 {
 // registers.
 struct Run { v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f }
 
+fn scaled(a: Run, s: f32) -> Run { return Run(a.v0 * s, a.v1 * s, a.v2 * s, a.v3 * s); }
+
+fn dot_runs(a: Run, b: Run) -> f32 { return dot(a.v0, b.v0) + dot(a.v1, b.v1) + dot(a.v2, b.v2) + dot(a.v3, b.v3); }
+
 // The four bytes of a word.
 fn bytes_of(word: u32) -> vec4u {
     return vec4u(word, word >> 8u, word >> 16u, word >> 24u) & vec4u(255u);
@@ -65,7 +69,8 @@ fn signed_bytes(word: u32) -> vec4f {
 }
 
 // Into how many parts the attention of one token to `keys` keys is split, so that enough workgroups have something to do.
+// Longer heads have longer parts to put together again, and layers without a window have the longer heads.
 fn attention_splits(keys: u32, window: u32, most: u32) -> u32 {
-    let seen = select(keys, min(keys, window), window > 0u);
-    return clamp((seen + 63u) / 64u, 1u, most);
+    if (window == 0u) { return clamp((keys + 63u) / 64u, 1u, most); }
+    return clamp((min(keys, window) + 31u) / 32u, 1u, most);
 }

@@ -31,7 +31,7 @@ const Kernel kMatvec{"matvec",
 const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::weights};
 const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, needs::weights};
 const Kernel kResidualNorm{
-    "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sums};
+    "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sums | needs::planes};
 const Kernel kHeads{
     "heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, needs::sums | needs::rope | needs::cache};
 const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::cache};
@@ -97,7 +97,10 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
     if (subgroups) out += "enable subgroups;\n";
     out += wgsl::common;
     if (wants(needs::sums)) out += subgroups ? wgsl::reduce_subgroup : wgsl::reduce_shared;
-    if (wants(needs::planes)) out += wgsl::planes;
+    if (wants(needs::planes)) {
+        out += wgsl::planes;
+        if (!wants(needs::activations)) out += wgsl::plane_rows;  // it does not use them: it leaves them behind
+    }
     if (wants(needs::rope)) out += wgsl::rope;
     if (wants(needs::cache)) {
         out += kv_source(variant.kv);

@@ -9,6 +9,7 @@
 //           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers). h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
 //              x = rms(h'; norms[1]) (kNext 0: x = h'). The first workgroup also stores h', where no one else reads it.
 //           3: what the parts of an attention found, put together (attention_decode.wgsl); delta has their stats
+//           4: planes, as for 0, which the workgroup copies into its own memory first: worth it where it has many rows
 // grid: (outputs / (groups · kOutputs), tokens, slots).
 // finish:  0  y = a                       1  y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up);
 //          2  y = gelu(a) · aux[t, r]        of a group's two rows one is gate's, the other up's
@@ -25,6 +26,7 @@ override kPlanes: u32 = 0u;
 override kAuxStride: u32 = 0u;
 override kAuxOffset: u32 = 0u;
 override kCap: f32 = 30.0;
+override kTokens: u32 = 1u;         // of the grid; step says how many of several there are
 override kExperts: u32 = 0u;        // slots a token
 override kXPerSlot: u32 = 0u;       // 1: each slot has an x of its own
 override kSource: u32 = 1u;
@@ -57,12 +59,6 @@ override kVecs: u32 = kCols / 4u;
 
 fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kCols) + kEps); }
 
-fn run_sum(a: Run, b: Run) -> f32 {
-    return dot(a.v0, b.v0) + dot(a.v1, b.v1) + dot(a.v2, b.v2) + dot(a.v3, b.v3);
-}
-
-fn scaled(a: Run, s: f32) -> Run { return Run(a.v0 * s, a.v1 * s, a.v2 * s, a.v3 * s); }
-
 fn times(a: Run, b: Run) -> Run { return Run(a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3); }
 
 fn plus(a: Run, b: Run) -> Run { return Run(a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3); }
@@ -73,26 +69,31 @@ fn x_run(i: u32) -> Run {
 
 fn norm_run(i: u32) -> Run { return Run(norms[i], norms[i + 1u], norms[i + 2u], norms[i + 3u]); }
 
-// Run t of x after the seam. All that is needed is loaded before the first sum is waited for.
+// Run t of x after the seam. Both norms come from one round of sums: with c = delta · norms[0], |h + i·c|² is
+// |h|² + 2i·(h·c) + i²·|c|².
 fn seam(t: u32, store: bool) -> Run {
     let i = 4u * t;
     let live = 16u * t < kCols;
     let scale = norms[(kAdd + kNext) * kVecs].x;
     var stream = Run();
     var change = Run();
-    var post = Run();
     var next = Run();
+    var squares = 0.0;
     if (live) {
         stream = x_run(i);
         if (kAdd == 1u) {
             change = Run(delta[i], delta[i + 1u], delta[i + 2u], delta[i + 3u]);
-            post = norm_run(i);
+            squares = dot_runs(change, change);
+            change = times(change, norm_run(i));
         }
         if (kNext == 1u) { next = norm_run(kAdd * kVecs + i); }
     }
+    let sums = first_sums(
+        vec4f(squares, dot_runs(stream, stream), dot_runs(stream, change), dot_runs(change, change)), t, kThreads);
+    var inverse = 0.0;
     if (kAdd == 1u) {
-        let inverse = inv_rms(sum_workgroup(run_sum(change, change), t, kThreads));
-        stream = plus(stream, times(scaled(change, inverse), post));
+        inverse = inv_rms(sums.x);
+        stream = plus(stream, scaled(change, inverse));
     }
     stream = scaled(stream, scale);
     if (store && live) {
@@ -102,7 +103,8 @@ fn seam(t: u32, store: bool) -> Run {
         h[i + 3u] = stream.v3;
     }
     if (kNext == 0u) { return stream; }
-    return times(scaled(stream, inv_rms(sum_workgroup(run_sum(stream, stream), t, kThreads))), next);
+    let whole = sums.y + inverse * (2.0 * sums.z + inverse * sums.w);
+    return times(scaled(stream, inv_rms(scale * scale * max(whole, 0.0))), next);
 }
 
 // (largest, sum) of part s of a head whose first part is `first`; delta holds two a vec4.
@@ -144,6 +146,8 @@ fn merged(r: u32, splits: u32) -> Run {
 fn prepare(t: u32, base: u32, store: bool) {
     if (kSource == 2u) {
         keep_run(t, t, seam(t, store));
+    } else if (kSource == 4u) {
+        keep_planes(t);
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }
@@ -222,7 +226,7 @@ fn store_planes(first: u32, i: u32) {
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let token = group.y;
-    if (token >= step.tokens) { return; }
+    if (kTokens > 1u && token >= step.tokens) { return; }
     let lane = t % kLanes;
     let place = t / kLanes * kOutputs;
     let first = group.x * kGroupOutputs + place;

@@ -15,8 +15,19 @@ fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
 
 // The sum over the workgroup, in every thread.
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
-    _ = sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads);
-    return lane_sums[0].x;
+    return first_sums(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
+}
+
+// Four sums over the workgroup, in every thread.
+fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
+    _ = sum_lanes(value, t, threads);
+    return lane_sums[0];
+}
+
+// Four sums over each team of 32 neighbouring threads, in all of them.
+fn sum_team(value: vec4f, t: u32) -> vec4f {
+    _ = sum_lanes(value, t, 32u);
+    return lane_sums[t / 32u * 32u];
 }
 
 // The larger of this thread's and its neighbour's (t ^ 1).

@@ -31,6 +31,19 @@ fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
     return sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
 }
 
+// Four sums over the workgroup, in every thread. The first ones of a kernel: nobody may still be reading warp_sums.
+fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
+    let v = shuffled(value, 32u);
+    if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
+    workgroupBarrier();
+    var sums = warp_sums[0];
+    for (var i = 1u; i < threads / 32u; i++) { sums += warp_sums[i]; }
+    return sums;
+}
+
+// Four sums over each team of 32 neighbouring threads, in all of them.
+fn sum_team(value: vec4f, t: u32) -> vec4f { return shuffled(value, 32u); }
+
 // The larger of this thread's and its neighbour's (t ^ 1).
 fn max_of_pair(value: f32, t: u32) -> f32 {
     return max(value, subgroupShuffleXor(value, 1u));

@@ -1,69 +1,90 @@
 // residual_norm — the seam between two sub-layers, one workgroup a token:
-//   kAdd 1:  h = (h + x · inv_rms(x) ⊙ w) · scale      (x: what the sub-layer computed)
+//   kAdd 0:  h = h · scale
+//   kAdd 1:  h = (h + rms(x; w)) · scale               (x: what the sub-layer computed)
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
-//   kNext 1: y = h · inv_rms(h) · kNextScale ⊙ w_next
-// h, x, x2, y: [tokens, n] f32. n: up to 64 K; need not divide the workgroup.
+//   kNext 1: y = rms(h; w_next) · kNextScale
+// h, x, x2, y: [tokens, n] f32, n a multiple of 4. kPlanes 1: y is planes (planes.wgsl), of one token.
+// The sums of both norms are made together, as in matvec.wgsl's seam.
 override kN: u32;
 override kAdd: u32 = 1u;
 override kNext: u32 = 1u;
 override kNextScale: f32 = 1.0;
+override kPlanes: u32 = 0u;
 override kEps: f32 = 1e-6;
 const kThreads = 256u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> x2: array<f32>;
-@group(0) @binding(3) var<storage, read> w: array<f32>;  // w (kAdd), w1, w2 (kAdd 2), w_next (kNext): [n] each; scale
-@group(0) @binding(4) var<storage, read_write> h: array<f32>;
-@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<vec4f>;
+@group(0) @binding(2) var<storage, read> x2: array<vec4f>;
+@group(0) @binding(3) var<storage, read> w: array<vec4f>;  // w (kAdd), w1, w2 (kAdd 2), w_next (kNext): [n] each; scale
+@group(0) @binding(4) var<storage, read_write> h: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> y: array<vec4u>;
 
-fn total(value: f32, t: u32) -> f32 { return sum_workgroup(value, t, kThreads); }
-
+override kVecs: u32 = kN / 4u;
+override kUnits: u32 = (kN + 63u) / 64u;
 override kBefore: u32 = select(select(0u, 1u, kAdd == 1u), 3u, kAdd == 2u);  // arrays before w_next
 
 fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kN) + kEps); }
+
+// What is normed and added to h: vec4 i of the row that begins at `base`. `inner`: 1 / rms of x and of x2.
+fn change(base: u32, i: u32, inner: vec2f) -> vec4f {
+    if (kAdd == 0u) { return vec4f(); }
+    if (kAdd == 1u) { return x[base + i]; }
+    return x[base + i] * inner.x * w[kVecs + i] + x2[base + i] * inner.y * w[2u * kVecs + i];
+}
+
+struct Row { base: u32, inner: vec2f, outer: f32, scale: f32, next: f32 }
+
+// vec4 i of the new h, which is stored, and of y.
+fn settled(row: Row, i: u32) -> vec4f {
+    if (i >= kVecs) { return vec4f(); }
+    var v = h[row.base + i];
+    if (kAdd > 0u) { v += change(row.base, i, row.inner) * row.outer * w[i]; }
+    v *= row.scale;
+    if (kAdd > 0u || row.scale != 1.0) { h[row.base + i] = v; }
+    if (kNext == 0u) { return v; }
+    return v * row.next * w[kBefore * kVecs + i];
+}
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let token = group.x;
     if (token >= step.tokens) { return; }
-    let base = token * kN;
-    let scale_out = w[(kBefore + kNext) * kN];
-    var sum = 0.0;
-    if (kAdd == 1u) {
-        for (var i = t; i < kN; i += kThreads) { sum += x[base + i] * x[base + i]; }
-        let scale = inv_rms(total(sum, t));
-        sum = 0.0;
-        for (var i = t; i < kN; i += kThreads) {
-            let v = (h[base + i] + x[base + i] * scale * w[i]) * scale_out;
-            h[base + i] = v;
-            sum += v * v;
+    var row = Row(token * kVecs, vec2f(), 0.0, w[(kBefore + kNext) * kVecs].x, 0.0);
+    if (kAdd == 2u) {
+        var squares = vec2f();
+        for (var i = t; i < kVecs; i += kThreads) {
+            let a = x[row.base + i];
+            let b = x2[row.base + i];
+            squares += vec2f(dot(a, a), dot(b, b));
         }
-    } else if (kAdd == 2u) {
-        var sum2 = 0.0;
-        for (var i = t; i < kN; i += kThreads) {
-            sum += x[base + i] * x[base + i];
-            sum2 += x2[base + i] * x2[base + i];
-        }
-        let scale1 = inv_rms(total(sum, t));
-        let scale2 = inv_rms(total(sum2, t));
-        sum = 0.0;
-        for (var i = t; i < kN; i += kThreads) {
-            let v = x[base + i] * scale1 * w[kN + i] + x2[base + i] * scale2 * w[2u * kN + i];
-            sum += v * v;
-        }
-        let scale = inv_rms(total(sum, t));
-        sum = 0.0;
-        for (var i = t; i < kN; i += kThreads) {
-            let v = x[base + i] * scale1 * w[kN + i] + x2[base + i] * scale2 * w[2u * kN + i];
-            let out = (h[base + i] + v * scale * w[i]) * scale_out;
-            h[base + i] = out;
-            sum += out * out;
-        }
-    } else {
-        for (var i = t; i < kN; i += kThreads) { sum += h[base + i] * h[base + i]; }
+        let sums = first_sums(vec4f(squares, 0.0, 0.0), t, kThreads);
+        row.inner = vec2f(inv_rms(sums.x), inv_rms(sums.y));
+        workgroupBarrier();
     }
-    if (kNext == 0u) { return; }
-    let next = inv_rms(total(sum, t)) * kNextScale;
-    for (var i = t; i < kN; i += kThreads) { y[base + i] = h[base + i] * next * w[kBefore * kN + i]; }
+    var part = vec4f();
+    for (var i = t; i < kVecs; i += kThreads) {
+        let v = h[row.base + i];
+        part.y += dot(v, v);
+        if (kAdd > 0u) {
+            let c = change(row.base, i, row.inner);
+            let weighted = c * w[i];
+            part += vec4f(dot(c, c), 0.0, dot(v, weighted), dot(weighted, weighted));
+        }
+    }
+    let sums = first_sums(part, t, kThreads);
+    if (kAdd > 0u) { row.outer = inv_rms(sums.x); }
+    let whole = sums.y + row.outer * (2.0 * sums.z + row.outer * sums.w);
+    row.next = inv_rms(row.scale * row.scale * max(whole, 0.0)) * kNextScale;
+    if (kPlanes == 1u) {
+        for (var first = 0u; first < 4u * kUnits; first += kThreads) {
+            let i = 4u * (first + t);
+            leave_run(first + t, t, Run(settled(row, i), settled(row, i + 1u), settled(row, i + 2u), settled(row, i + 3u)));
+        }
+        return;
+    }
+    for (var i = t; i < kVecs; i += kThreads) {
+        let v = settled(row, i);
+        if (kNext == 1u) { y[row.base + i] = bitcast<vec4u>(v); }
+    }
 }

@@ -7,22 +7,38 @@ struct Activations {
     sums: vec4f,
 }
 
+// One index leads to all of a unit: Dawn checks every one. The last vec4 is there so that neighbouring units lie in
+// different banks of memory.
+struct HeldUnit { planes: array<vec4u, 12>, scale: vec4f, sums: vec4f, spare: vec4f }
+
 override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
-var<workgroup> held_planes: array<vec4u, 12u * kHeldUnits>;
-var<workgroup> held_scales: array<f32, 2u * kHeldUnits>;  // [half][unit]
-var<workgroup> held_sums: array<f32, 4u * kHeldUnits>;    // [run][unit]
+var<workgroup> held_units: array<HeldUnit, kHeldUnits>;
 
 // Run r of x, from thread t. Neighbouring threads bring the two runs of a half.
 fn keep_run(r: u32, t: u32, v: Run) {
     let largest = max_of_pair(largest_of_run(v), t);
     if (r >= 4u * kUnits) { return; }
     let planes = planes_of_run(v, largest);
-    let at = (r % 4u) * kUnits + r / 4u;
-    held_planes[at] = planes.low;
-    held_planes[4u * kUnits + at] = planes.middle;
-    held_planes[8u * kUnits + at] = planes.high;
-    held_sums[at] = sum_of_run(v);
-    if (r % 2u == 0u) { held_scales[(r % 4u / 2u) * kUnits + r / 4u] = largest / kLargest; }
+    let held = &held_units[r / 4u];
+    let run = r % 4u;
+    (*held).planes[run] = planes.low;
+    (*held).planes[4u + run] = planes.middle;
+    (*held).planes[8u + run] = planes.high;
+    (*held).sums[run] = sum_of_run(v);
+    if (r % 2u == 0u) { (*held).scale[run / 2u] = largest / kLargest; }
+}
+
+// Planes that an earlier kernel has left, into the workgroup's memory.
+fn keep_planes(t: u32) {
+    for (var i = t; i < 14u * kUnits; i += kThreads) {
+        if (i < 12u * kUnits) {
+            held_units[i % kUnits].planes[i / kUnits] = x[i];
+        } else if (i % 2u == 0u) {
+            held_units[(i - 12u * kUnits) / 2u].scale = bitcast<vec4f>(x[i]);
+        } else {
+            held_units[(i - 12u * kUnits) / 2u].sums = bitcast<vec4f>(x[i]);
+        }
+    }
 }
 
 fn activations(u: u32) -> Activations {
@@ -33,12 +49,10 @@ fn activations(u: u32) -> Activations {
                            x[9u * kUnits + u], x[10u * kUnits + u], x[11u * kUnits + u],
                            bitcast<vec4f>(x[at]).xy, bitcast<vec4f>(x[at + 1u]));
     }
-    return Activations(held_planes[u], held_planes[kUnits + u], held_planes[2u * kUnits + u],
-                       held_planes[3u * kUnits + u], held_planes[4u * kUnits + u], held_planes[5u * kUnits + u],
-                       held_planes[6u * kUnits + u], held_planes[7u * kUnits + u], held_planes[8u * kUnits + u],
-                       held_planes[9u * kUnits + u], held_planes[10u * kUnits + u], held_planes[11u * kUnits + u],
-                       vec2f(held_scales[u], held_scales[kUnits + u]),
-                       vec4f(held_sums[u], held_sums[kUnits + u], held_sums[2u * kUnits + u], held_sums[3u * kUnits + u]));
+    let held = &held_units[u];
+    let p = &(*held).planes;
+    return Activations((*p)[0], (*p)[1], (*p)[2], (*p)[3], (*p)[4], (*p)[5], (*p)[6], (*p)[7], (*p)[8], (*p)[9],
+                       (*p)[10], (*p)[11], (*held).scale.xy, (*held).sums);
 }
 
 fn byte_dot(q: vec4u, x: vec4u) -> i32 {

@@ -7,6 +7,7 @@
 #include "chat/json.h"
 #include "lora/safetensors.h"
 #include "sample/random.h"
+#include "train/optimizer.h"
 #include "train/sequence.h"
 
 namespace lapidary::train {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr uint32_t kMaxLayers = 1024;
 constexpr float kNudge = 1e-5f;
+// Losses in f32 that differ by this are equal.
+constexpr double kEqual = 2e-6;
 
 Result<const lora::SafeTensor*> tensor_of(const lora::SafeTensors& file, const std::string& name) {
     const lora::SafeTensor* found = file.find(name);
@@ -54,36 +57,73 @@ lora::Adapter nudged(lora::Adapter adapter, float amount, uint64_t seed) {
     return adapter;
 }
 
-Task<Result<std::vector<double>>> losses_of(Backend& backend, const Fixture& fixture, const Breathe& breathe) {
+// What AdamW makes of the starting values with the expected gradients.
+struct Start {
+    lora::Adapter adapter;
+    Moments moments;
+};
+
+Start after_expected_step(const Fixture& fixture) {
+    Start out{.adapter = fixture.adapter};
+    std::vector<float> numbers;
+    std::vector<float> gradients;
+    for (size_t i = 0; i < fixture.gradients.size(); ++i) {
+        for (const auto part : {&lora::Update::a, &lora::Update::b}) {
+            numbers.append_range(fixture.adapter.updates[i].*part);
+            gradients.append_range(fixture.gradients[i].*part);
+        }
+    }
+    out.moments = {.first = std::vector<float>(numbers.size()), .second = std::vector<float>(numbers.size())};
+    adamw_step(fixture.adamw, gradients, out.moments, numbers);
+    auto from = numbers.begin();
+    for (lora::Update& update : out.adapter.updates) {
+        for (auto* part : {&update.a, &update.b}) {
+            for (float& v : *part) v = *from++;
+        }
+    }
+    return out;
+}
+
+// The losses before this many steps.
+Task<Result<std::vector<double>>> losses_of(Backend& backend, const Fixture& fixture, size_t steps,
+                                            const Breathe& breathe) {
     const double weight = weight_of(fixture.sequence);
     std::vector<double> out;
-    for (size_t step = 0; step < fixture.losses.size(); ++step) {
+    for (size_t step = 0; step < steps; ++step) {
         out.push_back(CO_TRY(co_await backend.accumulate(fixture.sequence, weight, {}, breathe)) / weight);
         CO_TRY(co_await backend.step(fixture.adamw));
     }
     co_return out;
 }
 
-// The first of the runs is the one that is compared.
-void compare_steps(GradcheckReport& out, const std::vector<std::vector<double>>& runs,
+// `alone` has every step, the guided runs all but the first. The first of those is the one that is compared.
+void compare_steps(GradcheckReport& out, std::span<const double> alone, const std::vector<std::vector<double>>& guided,
                    std::span<const float> expected) {
     double spread = 0;
     for (size_t step = 0; step < expected.size(); ++step) {
-        double middle = 0;
-        for (const auto& run : runs) middle += std::log(run[step]) / double(runs.size());
-        double squares = 0;
-        for (const auto& run : runs) squares += std::pow(std::log(run[step]) - middle, 2);
-        // Runs that have parted do not find together again, though they may cross.
-        spread = std::max(spread, std::sqrt(squares / double(runs.size() - 1)));
-        const double off = std::abs(std::log(double(expected[step])) - middle) - GradcheckReport::kLossTolerance;
-        const double distance = off <= 0 ? 0 : off / spread;
-        out.steps.push_back(relative(runs[0][step], double(expected[step])));
+        const auto wanted = double(expected[step]);
+        out.alone.push_back(relative(alone[step], wanted));
+        if (step <= 1) out.worst_step = std::max(out.worst_step, out.alone.back());
+        double distance = 0;
+        if (step == 0) {
+            out.guided.push_back(out.alone.back());
+        } else {
+            double middle = 0;
+            for (const auto& run : guided) middle += std::log(run[step - 1]) / double(guided.size());
+            double squares = 0;
+            for (const auto& run : guided) squares += std::pow(std::log(run[step - 1]) - middle, 2);
+            // Runs that have parted do not find together again, though they may cross.
+            spread = std::max(spread, std::sqrt(squares / double(guided.size() - 1)));
+            const double off = std::abs(std::log(wanted) - middle) - kEqual;
+            distance = off <= 0 ? 0 : off / spread;
+            out.guided.push_back(relative(guided[0][step - 1], wanted));
+        }
         out.spread.push_back(spread);
         out.distance.push_back(std::isnan(distance) ? INFINITY : distance);
         out.worst_distance = std::max(out.worst_distance, out.distance.back());
         if (out.determined == step && spread <= GradcheckReport::kStepTolerance / 4) {
             out.determined = step + 1;
-            out.worst_step = std::max(out.worst_step, out.steps.back());
+            out.worst_step = std::max(out.worst_step, out.guided.back());
         }
     }
 }
@@ -155,14 +195,16 @@ Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breat
     }
     backend->forget_gradients();
 
-    const Moments start = CO_TRY(co_await backend->moments());
-    std::vector<std::vector<double>> runs;
-    runs.push_back(CO_TRY(co_await losses_of(*backend, fixture, breathe)));
-    for (uint32_t seed = 1; seed <= others && !fixture.losses.empty(); ++seed) {
-        CO_TRY(co_await backend->restore(nudged(fixture.adapter, kNudge, seed), start));
-        runs.push_back(CO_TRY(co_await losses_of(*backend, fixture, breathe)));
+    const size_t steps = fixture.losses.size();
+    const auto alone = CO_TRY(co_await losses_of(*backend, fixture, steps, breathe));
+    const Start start = after_expected_step(fixture);
+    std::vector<std::vector<double>> guided;
+    for (uint32_t seed = 0; seed <= others && steps > 1; ++seed) {
+        const float nudge = seed == 0 ? 0 : kNudge;
+        CO_TRY(co_await backend->restore(nudged(start.adapter, nudge, seed), start.moments));
+        guided.push_back(CO_TRY(co_await losses_of(*backend, fixture, steps - 1, breathe)));
     }
-    compare_steps(out, runs, fixture.losses);
+    compare_steps(out, alone, guided, fixture.losses);
     co_return out;
 }
 

@@ -34,23 +34,27 @@ struct GradcheckReport {
         double b = 0;
     };
     std::vector<Gradient> gradients;
-    // Of each AdamW step: the relative error of the loss.
-    std::vector<double> steps;
-    // AdamW moves every number by about the learning rate, however small its gradient, so that rounding decides where
-    // some go; after a few steps at a high rate no two programs agree any more. How far they get from each other is
-    // measured, with runs whose starting values differ by a hundred-thousandth, which changes the gradients as much as
-    // another program's rounding does: the standard deviation of the losses' logarithms, the largest up to this step.
+    // Of each AdamW step: the relative error of the loss, in a run that has nothing but the starting values.
+    std::vector<double> alone;
+    // The first step of AdamW moves every number by the learning rate, up or down, however small its gradient: rounding
+    // decides where some go, and at a high rate that decides everything after a few more steps. The fixture has that
+    // step's gradients. So here AdamW takes the expected ones once, and the backend's own in every other step: the same
+    // error, which now is about the backend.
+    std::vector<double> guided;
+    // Rounding still leads runs apart, later. How far is measured, with guided runs whose numbers are changed by a
+    // hundred-thousandth after the first step: the standard deviation of the losses' logarithms, the largest up to this
+    // step.
     std::vector<double> spread;
-    // How many of those lie between the expected loss and the middle of the runs, but for what is equal anyway.
+    // How many of those lie between the expected loss and the middle of the guided runs, but for what is equal anyway.
     std::vector<double> distance;
     double worst_distance = 0;
     size_t determined = 0;  // so many first steps have a spread of a quarter of the tolerance at most
-    double worst_step = 0;  // error among those
+    double worst_step = 0;  // error among those, guided; and of the first two, alone
 
     static constexpr double kLossTolerance = 1e-4;
     static constexpr double kGradientTolerance = 2e-3;
     static constexpr double kStepTolerance = 1e-2;
-    // With four runs a fifth is this far from them once in a hundred times (docs/training.md).
+    // A right program is this far from five runs less than once in a hundred times (docs/training.md).
     static constexpr double kDistanceTolerance = 6;
     [[nodiscard]] bool passed() const {
         return loss <= kLossTolerance && worst_gradient <= kGradientTolerance && worst_step <= kStepTolerance &&
@@ -59,7 +63,7 @@ struct GradcheckReport {
 };
 
 using MakeBackend = std::function<Task<Result<std::unique_ptr<Backend>>>(const lora::Adapter& adapter)>;
-// `others`: runs beside the one that is compared, for the spread; at least 2.
+// `others`: guided runs beside the one that is compared, for the spread; at least 2.
 Task<Result<GradcheckReport>> gradcheck(Fixture fixture, MakeBackend make, Breathe breathe, uint32_t others = 4);
 
 }  // namespace lapidary::train

@@ -41,7 +41,8 @@ for (const fixture of fixtures) {
             assert.deepEqual((await continued(await it.session({ backend: 'gpu' }), tokens, count)).tokens, cpu.tokens);
         });
 
-        if (!thorough && fixture !== fixtures[0]) return;
+        // What depends little on the architecture: every day with the one that is computed fastest.
+        if (!thorough && fixture !== 'tiny-31b-q4km') return;
 
         test('a text longer than the window is understood as the CPU understands it', async (t) => {
             // In blocks of 128 and 16, or of 512.
@@ -72,7 +73,7 @@ function halfFloats(fixture: string): number {
 test('the built-in model says the same on the GPU as on the CPU', options, async () => {
     const it = await GpuModel.open(path.join(root, 'models', 'storyteller-q4_k_m.gguf'));
     const { tokens } = await it.model.tokenize('Once upon a time', { addBos: true });
-    const said = async (backend: 'cpu' | 'gpu') => (await continued(await it.session({ backend, kv: 'i16' }), [...tokens], many(6, 64))).tokens;
+    const said = async (backend: 'cpu' | 'gpu') => (await continued(await it.session({ backend, kv: 'i16' }), [...tokens], many(3, 64))).tokens;
     assert.deepEqual(await said('gpu'), await said('cpu'));
     await it.close();
 });

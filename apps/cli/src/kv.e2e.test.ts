@@ -5,12 +5,13 @@ import { MemorySource } from 'lapidary';
 import { relativeError } from './testing/floats.js';
 import { GpuModel, continued, expectedOf, needsSoftwareGpu, someTokens } from './testing/gpu-model.js';
 import { MemorySink } from './testing/memory-sink.js';
+import { many } from './testing/thorough.js';
 
 const fixture = 'tiny-e2b-q4km';
-/** More than the sliding window of 32, and more than one block at the end. */
-const count = 49;
+/** More than the sliding window of 32, and blocks of both sizes. */
+const count = many(34, 49);
 /** Tokens to go on with. */
-const some = 4;
+const some = many(3, 4);
 
 describe('on the GPU', needsSoftwareGpu(), () => {
     let it: GpuModel;
@@ -36,7 +37,7 @@ describe('on the GPU', needsSoftwareGpu(), () => {
 
     test('a restored session goes on like the one that was saved', async () => {
         const first = await it.session({ backend: 'gpu', kv: 'i16' });
-        const tokens = someTokens(40);
+        const tokens = someTokens(many(34, 40));
         const begun = await continued(first, tokens, some);
         const sink = new MemorySink();
         const saved = await first.save(sink);

@@ -16,7 +16,7 @@ describe('on the GPU', needsSoftwareGpu(), () => {
     before(async () => {
         it = await GpuModel.open(fixture);
     });
-    after(() => it?.engine.close());
+    after(() => it?.close());
 
     test('with keys and values as half floats the logits are near those of the reference', async () => {
         // More than the 16 of the smaller block.

@@ -1,7 +1,7 @@
 // The table of per-layer embeddings in the file instead of on the GPU: the same numbers, the same text, less memory.
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { Lapidary, Model, type ByteSource, type Engine, type Session, type TablePlace } from 'lapidary';
 import { loadEngine, openFile } from 'lapidary/node';
 import { needsSoftwareGpu } from './testing/gpu-model.js';
@@ -21,8 +21,12 @@ interface Opened {
     read: () => number;
 }
 
-/** In an engine of both: a software GPU takes its time to compile, and what is compiled is shared. */
-async function opened(engine: Engine, name: string, perLayerEmbeddings: TablePlace): Promise<Opened> {
+/** One for all: a software GPU takes its time to compile, and what is compiled is shared. */
+let started: Promise<Engine> | undefined;
+const anEngine = () => (started ??= loadEngine());
+after(async () => (await started)?.close());
+
+async function opened(name: string, perLayerEmbeddings: TablePlace): Promise<Opened> {
     let read = 0;
     const counted = (source: ByteSource): ByteSource => ({
         size: source.size,
@@ -33,7 +37,7 @@ async function opened(engine: Engine, name: string, perLayerEmbeddings: TablePla
         },
         close: async () => await source.close(),
     });
-    const model = await Model.open(engine, (await openFile(fixture(`${name}.gguf`))).map(counted));
+    const model = await Model.open(await anEngine(), (await openFile(fixture(`${name}.gguf`))).map(counted));
     const loaded = await model.load('gpu', {
         selfTest: false,
         without: ['packed_4x8_integer_dot_product'],
@@ -61,10 +65,8 @@ async function told(session: Session, more: object = {}): Promise<number[]> {
 }
 
 for (const name of ['tiny-e2b-q4km', 'tiny-e2b-q4_0']) {
-    test(`${name} with its table in the file computes exactly what it does with it on the GPU`, options, async (t) => {
-        const engine = await loadEngine();
-        t.after(() => engine.close());
-        const [gpu, source] = [await opened(engine, name, 'gpu'), await opened(engine, name, 'source')];
+    test(`${name} with its table in the file computes exactly what it does with it on the GPU`, options, async () => {
+        const [gpu, source] = [await opened(name, 'gpu'), await opened(name, 'source')];
         assert.ok(source.bytes < gpu.bytes, `${source.bytes} bytes, not ${gpu.bytes}`);
 
         // A block of tokens, then one by one.
@@ -86,9 +88,7 @@ for (const name of ['tiny-e2b-q4km', 'tiny-e2b-q4_0']) {
 
 test('a memory budget decides where the table is', options, async (t) => {
     const file = fixture('tiny-e2b-q4_0.gguf');
-    const engine = await loadEngine();
-    t.after(() => engine.close());
-    const model = await Model.open(engine, await openFile(file));
+    const model = await Model.open(await anEngine(), await openFile(file));
     const { memory } = (await model.describe()) as { memory: { weights: number; per_layer_embeddings: number } };
     await model.close();
     const load = (memoryBudget: number) =>

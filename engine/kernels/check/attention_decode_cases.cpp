@@ -18,7 +18,6 @@ struct Shape {
     bool owns = true;       // false: the layer uses another one's keys and values
     bool raw_keys = false;  // values are the keys before their norm
     uint32_t together = 1;  // query heads a workgroup takes
-    uint32_t sharers = 16;  // threads of a column
     uint32_t most = 8;      // parts there is room for
 
     [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
@@ -101,8 +100,8 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 
 Case attention_decode(const Shape& s) {
     std::string shape =
-        format("{}/{} heads of {} by {}, at {}, ring {}, window {}, {} sharers, {} parts at most, {}", s.heads,
-               s.kv_heads, s.dim, s.together, s.position, s.ring, s.window, s.sharers, s.most, kv_format_name(s.kv));
+        format("{}/{} heads of {} by {}, at {}, ring {}, window {}, {} parts at most, {}", s.heads, s.kv_heads, s.dim,
+               s.together, s.position, s.ring, s.window, s.most, kv_format_name(s.kv));
     if (!s.owns) shape += ", another layer's keys";
     if (s.raw_keys) shape += ", values from keys";
     return {.shape = std::move(shape),
@@ -119,7 +118,6 @@ Case attention_decode(const Shape& s) {
                              {"kWindow", double(s.window)},
                              {"kEps", kEps},
                              {"kGroup", double(s.together)},
-                             {"kSharers", double(s.sharers)},
                              {"kMaxSplits", double(s.most)}},
                             {s.heads / s.together, s.most, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
@@ -139,43 +137,19 @@ std::vector<Case> all() {
     };
     // What is tried at load, and the same in the other formats.
     add(true,
-        {.heads = 4,
-         .kv_heads = 2,
-         .dim = 256,
-         .position = 0,
-         .ring = 600,
-         .kv = kDefaultKvFormat,
-         .together = 2,
-         .sharers = 8},
+        {.heads = 4, .kv_heads = 2, .dim = 256, .position = 0, .ring = 600, .kv = kDefaultKvFormat, .together = 2},
         {129, 0, 63, 599});
-    add(true,
-        {.heads = 4,
-         .kv_heads = 2,
-         .dim = 256,
-         .position = 0,
-         .ring = 600,
-         .kv = KvFormat::q8,
-         .together = 2,
-         .sharers = 16},
+    add(true, {.heads = 4, .kv_heads = 2, .dim = 256, .position = 0, .ring = 600, .kv = KvFormat::q8, .together = 2},
         {129, 0, 63, 599});
     // The whole text in the cache: one key, then tiles that are just not full, full, and one more key; many parts.
-    add(true,
-        {.heads = 4,
-         .kv_heads = 2,
-         .dim = 256,
-         .position = 0,
-         .ring = 600,
-         .kv = KvFormat::f16,
-         .together = 2,
-         .sharers = 8},
+    add(true, {.heads = 4, .kv_heads = 2, .dim = 256, .position = 0, .ring = 600, .kv = KvFormat::f16, .together = 2},
         {129, 0, 62, 63, 64, 599});
     // A ring behind a window, which the text has not filled, passes, has filled several times over.
     add(true,
         {.heads = 3, .kv_heads = 1, .dim = 64, .position = 0, .ring = 130, .window = 97, .owns = false, .most = 2},
         {1000, 40, 96, 97, 129, 130});
     // A ring with no room beyond its window: the token's own key takes the place of the one that has just left it.
-    add(false,
-        {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 2, .sharers = 8},
+    add(false, {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 2},
         {200, 64, 3});
     // More keys in a part than a tile.
     add(false,
@@ -187,17 +161,13 @@ std::vector<Case> all() {
          .kv = KvFormat::f16,
          .raw_keys = true,
          .together = 2,
-         .sharers = 4,
          .most = 2},
         {650, 127});
-    add(false, {.heads = 2, .kv_heads = 2, .dim = 40, .position = 0, .ring = 300, .kv = KvFormat::f16, .sharers = 32},
-        {258, 255});
-    add(false, {.heads = 2, .kv_heads = 1, .dim = 16, .position = 0, .ring = 80, .sharers = 64, .most = 6}, {70, 63});
-    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .sharers = 2}, {66});
-    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .kv = KvFormat::q8, .sharers = 8},
-        {66});
-    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .kv = KvFormat::i16, .sharers = 4},
-        {66});
+    add(false, {.heads = 2, .kv_heads = 2, .dim = 40, .position = 0, .ring = 300, .kv = KvFormat::f16}, {258, 255});
+    add(false, {.heads = 2, .kv_heads = 1, .dim = 16, .position = 0, .ring = 80, .most = 6}, {70, 63});
+    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70}, {66});
+    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .kv = KvFormat::q8}, {66});
+    add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .kv = KvFormat::i16}, {66});
     // Rows whose scales do not fill a vec4, in a ring.
     add(false,
         {.heads = 3,
@@ -208,7 +178,6 @@ std::vector<Case> all() {
          .window = 97,
          .kv = KvFormat::q8,
          .owns = false,
-         .sharers = 32,
          .most = 2},
         {1000, 40});
     return out;

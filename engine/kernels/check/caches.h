@@ -70,8 +70,8 @@ Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, 
 
 // Into how many parts so many keys go (common.wgsl).
 inline uint32_t attention_splits(uint32_t keys, uint32_t window, uint32_t most) {
-    const uint32_t seen = window > 0 ? std::min(keys, window) : keys;
-    return std::clamp((seen + 63) / 64, 1u, most);
+    const uint32_t splits = window == 0 ? ceil_div(keys, 64) : ceil_div(std::min(keys, window), 32);
+    return std::clamp(splits, 1u, most);
 }
 
 }  // namespace lapidary::kernels::check

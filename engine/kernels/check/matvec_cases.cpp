@@ -11,11 +11,11 @@ namespace lapidary::kernels::check::matvec_cases {
 namespace {
 
 // Where x comes from; the numbers of matvec.wgsl.
-enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3 };
+enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3, copied = 4 };
 
 struct Source {
     From from = From::floats;
-    Activations form = Activations::floats;  // of what is prepared
+    Activations form = Activations::floats;  // of what is there
     bool add = false;                        // of a seam
     bool next = false;
     uint32_t dim = 64;  // of parts
@@ -75,8 +75,7 @@ Input input_of(const Source& source, const Product& p, Random& random) {
     }
     const std::vector<float> x = random.floats(x_rows(p) * size_t(p.cols));
     out.values = doubles_of(x);
-    const bool planes = source.from == From::prepared && source.form == Activations::planes;
-    out.x = planes ? given_planes(out.values) : given(x);
+    out.x = source.form == Activations::planes ? given_planes(out.values) : given(x);
     return out;
 }
 
@@ -94,6 +93,7 @@ std::vector<Array> arrays_of(const Product& p, const Source& source, bool planes
 std::string source_text(const Source& source) {
     switch (source.from) {
         case From::prepared: return source.form == Activations::planes ? ", prepared planes" : ", prepared floats";
+        case From::copied: return ", copied planes";
         case From::floats: return "";
         case From::seam: return format(", after a seam ({} added, {})", int(source.add), source.next ? "norm" : "none");
         case From::parts: return format(", parts of heads of {} at {}", source.dim, source.position);
@@ -120,6 +120,8 @@ Case matvec(const Test& test) {
     set("kRows", d.rows);
     set("kAhead", d.ahead ? 1 : 0);
     set("kPlanes", test.planes ? 1 : 0);
+    // One token more than there is: the kernel must see that it has nothing to do.
+    set("kTokens", p.tokens + 1);
     if (source.from == From::seam) {
         set("kAdd", source.add ? 1 : 0);
         set("kNext", source.next ? 1 : 0);
@@ -136,12 +138,11 @@ Case matvec(const Test& test) {
         set("kXPerSlot", p.x_per_slot ? 1 : 0);
     }
     const uint64_t outputs = p.finish == Finish::gelu_gate ? d.rows / 2 : d.rows;
-    // One token more than there is: the kernel must see that it has nothing to do.
     const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs), p.tokens + 1, p.slots};
     std::string shape = shape_of(p) + source_text(source);
     if (test.planes) shape += ", to planes";
     shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
-    const bool prepared = source.from == From::prepared;
+    const bool prepared = source.from == From::prepared || source.from == From::copied;
     return {
         .shape = std::move(shape),
         .weights = p.type,
@@ -165,6 +166,7 @@ std::vector<Case> all() {
     constexpr Source kScales{.from = From::seam};
     constexpr Source kPreparedFloats{.from = From::prepared};
     constexpr Source kPreparedPlanes{.from = From::prepared, .form = Activations::planes};
+    constexpr Source kCopiedPlanes{.from = From::copied, .form = Activations::planes};
     const auto parts = [](uint32_t dim, uint32_t position, uint32_t window) {
         return Source{.from = From::parts, .dim = dim, .position = position, .window = window};
     };
@@ -192,6 +194,8 @@ std::vector<Case> all() {
     }
     out[out.size() - 2].quick = true;
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 128, 1}, kPreparedPlanes});
+    add({{.type = q6_k, .cols = 768, .out = 70}, {256, 8, 2, true}, kCopiedPlanes});
+    add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 16, 1}, kCopiedPlanes});
     add({{.type = q8_0, .cols = 96, .out = 192}, {256, 2, 1, true}, kScales, true});
     // As long as a seam may be.
     add({{.type = q6_k, .cols = 4096, .out = 9}, {256, 64, 1, true}, kWholeSeam});

@@ -1,4 +1,5 @@
 #include "kernels/check/norms.h"
+#include "kernels/check/planes.h"
 #include "kernels/check/suites.h"
 
 namespace lapidary::kernels::check::residual_norm_cases {
@@ -9,6 +10,7 @@ struct Shape {
     uint32_t tokens;
     uint32_t add;  // how many inputs are added to h: 0, 1 or 2
     bool next;     // whether a norm of the new h follows
+    bool planes = false;
 };
 constexpr float kNextScale = 0.25f;
 constexpr float kScale = 0.75f;
@@ -30,7 +32,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const auto weights = [&](size_t i) { return std::span(w).subspan(i * n, n); };
 
     Array h_array = in_place(h);
-    Array y = written(random, s.tokens * n);
+    std::vector<double> expected(s.tokens * n);
     for (size_t t = 0; t < s.tokens; ++t) {
         std::vector<double> now = row_of(h, n, t);
         std::vector<double> added = row_of(x, n, t);
@@ -41,25 +43,30 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
         }
         if (s.add > 0) {
             added = rms_norm(added, weights(0));
-            for (size_t i = 0; i < n; ++i) {
-                now[i] = (now[i] + added[i]) * double(kScale);
-                h_array.expected[t * n + i] = now[i];
-            }
+            for (size_t i = 0; i < n; ++i) now[i] += added[i];
+        }
+        for (size_t i = 0; i < n; ++i) {
+            now[i] *= double(kScale);
+            h_array.expected[t * n + i] = now[i];
         }
         if (!s.next) continue;
         const std::vector<double> normed = rms_norm(now, weights(before));
-        for (size_t i = 0; i < n; ++i) y.expected[t * n + i] = normed[i] * double(kNextScale);
+        for (size_t i = 0; i < n; ++i) expected[t * n + i] = normed[i] * double(kNextScale);
     }
+    Array y = s.planes ? planes_written(random, expected) : written(random, s.tokens * n);
+    if (s.next && !s.planes) y.expected = expected;
     return {step(3, s.tokens), given(x), given(x2), given(w), std::move(h_array), std::move(y)};
 }
 
 Case residual_norm(const Shape& s) {
-    return {.shape = format("{} wide, {} tokens, adds {}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : ""),
+    return {.shape = format("{} wide, {} tokens, adds {}{}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : "",
+                            s.planes ? " as planes" : ""),
             .dispatches = {{kResidualNorm,
                             {{"kN", double(s.n)},
                              {"kAdd", double(s.add)},
                              {"kNext", s.next ? 1.0 : 0.0},
                              {"kNextScale", double(kNextScale)},
+                             {"kPlanes", s.planes ? 1.0 : 0.0},
                              {"kEps", kEps}},
                             {s.tokens + 1, 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
@@ -69,11 +76,13 @@ Case residual_norm(const Shape& s) {
 
 std::vector<Case> all() {
     std::vector<Case> out = {
-        residual_norm({.n = 417, .tokens = 3, .add = 0, .next = true}),
+        residual_norm({.n = 420, .tokens = 3, .add = 0, .next = true}),
         residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}),
-        residual_norm({.n = 417, .tokens = 2, .add = 2, .next = true}),
-        residual_norm({.n = 257, .tokens = 15, .add = 1, .next = false}),
-        residual_norm({.n = 1, .tokens = 1, .add = 2, .next = false}),
+        residual_norm({.n = 420, .tokens = 2, .add = 2, .next = true}),
+        residual_norm({.n = 260, .tokens = 15, .add = 1, .next = false}),
+        residual_norm({.n = 4, .tokens = 1, .add = 2, .next = false}),
+        residual_norm({.n = 5376, .tokens = 1, .add = 1, .next = true, .planes = true}),
+        residual_norm({.n = 96, .tokens = 1, .add = 0, .next = true, .planes = true}),
     };
     for (const size_t quick : {0u, 1u, 2u}) out[quick].quick = true;
     return out;

@@ -1,7 +1,8 @@
 // One of the fixtures on Dawn with Chromium's software GPU, and on the CPU beside it. In the test's own process: what
-// takes long is compiling kernels, and sessions share them while the model is there.
+// takes long is compiling kernels; all models of a process share them, because they share an engine.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { after } from 'node:test';
 import { Model, type Backend, type Engine, type GenerateRequest, type KvFormat, type Session } from 'lapidary';
 import { loadEngine, openFile } from 'lapidary/node';
 import { MemorySink } from './memory-sink.js';
@@ -26,6 +27,9 @@ export interface Where {
 
 const usualContext = 160;
 
+let started: Promise<Engine> | undefined;
+after(async () => (await started)?.close());
+
 export class GpuModel {
     private readonly sessions = new Map<string, Session>();
 
@@ -37,7 +41,7 @@ export class GpuModel {
     /** `file`: the name of a fixture, or a path. */
     static async open(file: string): Promise<GpuModel> {
         process.env['LAPIDARY_GPU'] ??= 'swiftshader';
-        const engine = await loadEngine();
+        const engine = await (started ??= loadEngine());
         const model = await Model.open(engine, await openFile(file.endsWith('.gguf') ? file : path.join(folder, `${file}.gguf`)));
         // Which kernels a GPU gets is tested elsewhere; here they are always the same, those that compute with floats.
         await model.load('gpu', { selfTest: false, without: ['packed_4x8_integer_dot_product'] });
@@ -47,7 +51,6 @@ export class GpuModel {
 
     async close(): Promise<void> {
         await this.model.close();
-        this.engine.close();
     }
 
     /** The same one for the same place, as long as the model is open: with it the kernels would go. */

@@ -17,7 +17,7 @@ async function answer(engine: LoadedEngine, onChunk: (number: number) => void = 
     const stream = await engine.chat.completions.create({
         messages: [{ role: 'user', content: 'Hi' }],
         temperature: 0,
-        max_tokens: 10,
+        max_tokens: 5,
         stream: true,
     });
     let text = '';
