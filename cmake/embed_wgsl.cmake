@@ -6,7 +6,16 @@ list(SORT files)
 set(text "// Made from the .wgsl files by cmake/embed_wgsl.cmake.\n#pragma once\n\n#include <string_view>\n\nnamespace lapidary::wgsl {\n")
 foreach(file ${files})
   file(READ ${ROOT}/${file} source)
-  # Comments and spaces are for people who read the files; lines keep their numbers.
+  # A loop over k is written out where it is marked: "// unroll if CONDITION" behind its head, "// unrolled" at its end.
+  if(source MATCHES "for \\(var k = 0u; k < 8u; k\\+\\+\\) {  // unroll if ([^\n]+)\n(.*)}  // unrolled")
+    set(steps "")
+    foreach(k RANGE 7)
+      string(APPEND steps "{\nconst k = ${k}u;\n${CMAKE_MATCH_2}}\n")
+    endforeach()
+    set(steps "if (${CMAKE_MATCH_1}) {\n${steps}} else {\n${CMAKE_MATCH_0}\n}")
+    string(REPLACE "${CMAKE_MATCH_0}" "${steps}" source "${source}")
+  endif()
+  # Comments and spaces are for people who read the files.
   string(REGEX REPLACE "[ \t]*//[^\n]*" "" source "${source}")
   string(REGEX REPLACE "\n[ \t]+" "\n" source "${source}")
   string(REGEX REPLACE " *([-+*/%=<>&|^(){},;:]) *" "\\1" source "${source}")
