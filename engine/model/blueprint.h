@@ -11,8 +11,8 @@
 
 namespace lapidary::model {
 
-// "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and three that nobody published, with the same features in
-// a few megabytes: "tiny-e2b", "tiny-31b", "tiny-moe".
+// "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and four that nobody published, with the same features in
+// a few megabytes: "tiny-e2b", "tiny-31b", "tiny-wide" (rows too long for one workgroup), "tiny-moe".
 Result<Config> family_config(std::string_view variant);
 
 struct TensorBlueprint {

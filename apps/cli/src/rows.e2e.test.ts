@@ -80,6 +80,9 @@ for (const name of ['tiny-e2b-q4km', 'tiny-e2b-q4_0']) {
         assert.equal(answer.length, 3);
         assert.deepEqual(answer, await told(gpu.session));
         if (name !== 'tiny-e2b-q4_0') return;
+        // Several steps are under way at once on the GPU, and one at a time where their rows come from the file.
+        const sampled = { max_tokens: 6, sampling: { temperature: 100, top_k: 0, top_p: 1, seed: 3 } };
+        assert.deepEqual(await told(source.session, sampled), await told(gpu.session, sampled));
         // Where the choice is limited, it comes after the step in both.
         const json = { response_format: { type: 'json_object' }, sampling: { temperature: 1, top_k: 40, seed: 7 } };
         assert.deepEqual(await told(source.session, json), await told(gpu.session, json));
