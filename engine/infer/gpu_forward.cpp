@@ -212,7 +212,7 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
         tile.add_to(constants);
         CO_TRY(co_await program.add(kernels::kMatmul, constants,
                                     {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y},
-                                    {ceil_div(rows, tile.rows()), ceil_div(block, tile.tokens()), 1}, m.format));
+                                    {ceil_div(block, tile.tokens()), ceil_div(rows, tile.rows()), 1}, m.format));
     }
     co_return Status{};
 }

@@ -1,11 +1,12 @@
 // matmul — the same as matvec for many tokens at once: y[t, r] = finish(Σ_i W[r, i] · x[t, i])
 //
 // A workgroup computes a tile of 16 kEach rows × 8 kDown tokens; thread (tx, ty) the rows tx + 16 i and the tokens
-// ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the tile;
-// what the next step needs is on its way meanwhile. Which tile is for which product: matmul_tile.h.
-// With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as train/expert_lists.wgsl
-// has them, at most kMost each; kShare of them share a row of x. grid: (…, kExperts · kMost / kTokens).
-// grid: (outputs / kOutputs, tokens / kTokens). finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
+// ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the
+// tile; what the next step needs is on its way meanwhile. Which tile a product gets: matmul_tile.h.
+// With kExperts, W is a stack of that many matrices and the tokens are slots: those of each expert as
+// train/expert_lists.wgsl has them, at most kMost each; kShare of them share a row of x.
+// grid: (tokens or kExperts · kMost / kTokens, outputs / kOutputs): neighbours share their weights.
+// finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
@@ -79,10 +80,7 @@ fn finish_token(expert: u32, at: u32, tokens: u32, row: u32, i: u32, v: vec4f) {
 }
 
 fn finish_four(expert: u32, at: u32, tokens: u32, row: u32, i: u32, m: mat4x4f) {
-    finish_token(expert, at, tokens, row, i, m[0]);
-    finish_token(expert, at + kDown, tokens, row, i, m[1]);
-    finish_token(expert, at + 2u * kDown, tokens, row, i, m[2]);
-    finish_token(expert, at + 3u * kDown, tokens, row, i, m[3]);
+    for (var j = 0u; j < 4u; j++) { finish_token(expert, at + j * kDown, tokens, row, i, m[j]); }
 }
 
 fn put(at: u32, v: Run) {
@@ -94,17 +92,18 @@ fn put(at: u32, v: Run) {
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
-    let first = group.x * kOutputs;
+    let first = group.y * kOutputs;
     var expert = 0u;
-    var token0 = group.y * kTokens;
+    var token0 = group.x * kTokens;
     var tokens = step.tokens;
     if (kExperts > 0u) {
-        expert = group.y / kTiles;
-        token0 = group.y % kTiles * kTokens;
+        expert = group.x / kTiles;
+        token0 = group.x % kTiles * kTokens;
         tokens = aux[expert];
     }
     if (token0 >= tokens) { return; }
-    // Eight neighbouring threads fill eight neighbouring places. Each brings a run of 16 weights, or two, and four vec4 of x.
+    // Eight neighbouring threads fill eight neighbouring places. Each brings one or two runs of 16 weights, and four
+    // vec4 of x.
     let r = t % 8u + t / 16u * 8u;
     let r2 = r + 8u * kDown;
     let run = t / 8u % 2u;
@@ -122,7 +121,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     // Only %, / and +, with which a compiler sees that no index leaves the tiles. A warp is 8 × 4 threads.
     let tx = t / 2u % 2u + t / 8u % 4u * 2u + t / 32u % 2u * 8u;
     let ty = t % 2u + t / 4u % 2u * 2u + t / 64u * 4u;
-    // Of four tokens each, and of four others
+    // s: rows of the first four tokens, t: of the others
     var s0 = vec4f();
     var s1 = vec4f();
     var s2 = vec4f();
@@ -163,42 +162,30 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         v1 = x[x1 + 8u * next];
         v2 = x[x2 + 8u * next];
         v3 = x[x3 + 8u * next];
-        for (var k = 0u; k < 4u; k++) {
-            {
-                let i = 2u * k * kRows + tx;
-                let j = 2u * k * kTokens + ty;
-                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
-                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
-                { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
-                if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
-                if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
-                if (kEach > 3u) { let a = tile_w[i + 48u]; s3 = more(s3, p, a); t3 = more(t3, q, a); }
-                if (kEach > 4u) { let a = tile_w[i + 64u]; s4 = more(s4, p, a); t4 = more(t4, q, a); }
-                if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
-                if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
-                if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
-            }
-            {
-                let i = (2u * k + 1u) * kRows + tx;
-                let j = (2u * k + 1u) * kTokens + ty;
-                let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
-                let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown], tile_x[j + 7u * kDown]));
-                { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
-                if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
-                if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
-                if (kEach > 3u) { let a = tile_w[i + 48u]; s3 = more(s3, p, a); t3 = more(t3, q, a); }
-                if (kEach > 4u) { let a = tile_w[i + 64u]; s4 = more(s4, p, a); t4 = more(t4, q, a); }
-                if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
-                if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
-                if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
-            }
-        }
+        // On an H200 a loop takes a tenth longer. Small tiles are for small products, which it is not worth compiling for.
+        for (var k = 0u; k < 8u; k++) {  // unroll if kEach > 4u
+            let i = k * kRows + tx;
+            let j = k * kTokens + ty;
+            let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
+            let q = transpose(mat4x4f(tile_x[j + 4u * kDown], tile_x[j + 5u * kDown], tile_x[j + 6u * kDown],
+                                      tile_x[j + 7u * kDown]));
+            { let a = tile_w[i]; s0 = more(s0, p, a); t0 = more(t0, q, a); }
+            if (kEach > 1u) { let a = tile_w[i + 16u]; s1 = more(s1, p, a); t1 = more(t1, q, a); }
+            if (kEach > 2u) { let a = tile_w[i + 32u]; s2 = more(s2, p, a); t2 = more(t2, q, a); }
+            if (kEach > 3u) { let a = tile_w[i + 48u]; s3 = more(s3, p, a); t3 = more(t3, q, a); }
+            if (kEach > 4u) { let a = tile_w[i + 64u]; s4 = more(s4, p, a); t4 = more(t4, q, a); }
+            if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
+            if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
+            if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
+        }  // unrolled
         workgroupBarrier();
     }
     let at = token0 + ty;
     let out = first + tx;
     finish_four(expert, at, tokens, out, 0u, transpose(mat4x4f(s0, s1, s2, s3)));
-    finish_four(expert, at, tokens, out, 4u, transpose(mat4x4f(s4, s5, s6, s7)));
     finish_four(expert, at + 4u * kDown, tokens, out, 0u, transpose(mat4x4f(t0, t1, t2, t3)));
-    finish_four(expert, at + 4u * kDown, tokens, out, 4u, transpose(mat4x4f(t4, t5, t6, t7)));
+    if (kEach > 4u) {
+        finish_four(expert, at, tokens, out, 4u, transpose(mat4x4f(s4, s5, s6, s7)));
+        finish_four(expert, at + 4u * kDown, tokens, out, 4u, transpose(mat4x4f(t4, t5, t6, t7)));
+    }
 }

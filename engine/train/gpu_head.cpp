@@ -49,7 +49,7 @@ Task<Status> GpuPass::record_head(GpuRecorder& program, uint32_t index) {
         shape.add_to(constants);
         CO_TRY(co_await program.add(
             kernels::kMatmul, constants, {s_.head_step, tile.w, s_.normed, s_.head_step, s_.logits},
-            {ceil_div(tile.rows, shape.rows()), ceil_div(tokens(), shape.tokens()), 1}, head.format));
+            {ceil_div(tokens(), shape.tokens()), ceil_div(tile.rows, shape.rows()), 1}, head.format));
     }
     if (!back) {
         co_return co_await program.add(kernels::kCrossEntropy, {{"kStride", double(tile_rows_)}},

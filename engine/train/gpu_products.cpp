@@ -28,7 +28,7 @@ Task<Status> GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Bin
         tile.add_to(constants);
         CO_TRY(co_await program.add(
             kernels::kMatmul, std::move(constants), {s_.step, piece.binding, x, s_.step, y.buffer},
-            {ceil_div(piece.rows, tile.rows()), ceil_div(tokens(), tile.tokens()), 1}, matrix.format));
+            {ceil_div(tokens(), tile.tokens()), ceil_div(piece.rows, tile.rows()), 1}, matrix.format));
     }
     co_return Status{};
 }
@@ -63,7 +63,7 @@ Task<Status> GpuPass::expert_product(GpuRecorder& program, const GpuMatrix& matr
                                     {"kMost", double(tokens())},
                                     {"kShare", double(share)}},
                                    {s_.step, matrix.pieces[0].binding, x, lists, y},
-                                   {ceil_div(rows, kTile), experts * ceil_div(tokens(), kTile), 1}, matrix.format);
+                                   {experts * ceil_div(tokens(), kTile), ceil_div(rows, kTile), 1}, matrix.format);
 }
 
 Task<Status> GpuPass::expert_product_back(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding dy,

@@ -18,12 +18,12 @@ std::vector<Array> arrays_of(const Product& p, Random& random) {
 
 Case matmul(const Product& p, MatmulTile tile = {}) {
     // Blocks of tokens are rarely full: one tile of them more than there is anything to do for.
-    Grid grid{ceil_div(p.w_rows(), tile.rows()), ceil_div(p.tokens, tile.tokens()) + 1, 1};
+    Grid grid{ceil_div(p.tokens, tile.tokens()) + 1, ceil_div(p.w_rows(), tile.rows()), 1};
     std::vector<gpu::Constant> constants = constants_of(p);
     tile.add_to(constants);
     if (p.experts > 0) {
         const uint32_t slots = p.tokens * p.slots;
-        grid.y = p.experts * ceil_div(slots, tile.tokens());
+        grid.x = p.experts * ceil_div(slots, tile.tokens());
         constants.push_back({"kExperts", double(p.experts)});
         constants.push_back({"kMost", double(slots)});
         constants.push_back({"kShare", p.x_per_slot ? 1.0 : double(p.slots)});
