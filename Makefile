@@ -1,5 +1,5 @@
 # Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
-.PHONY: help run test build bench fuzz lint format setup clean
+.PHONY: help run test build bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
@@ -18,7 +18,7 @@ run: build ## the web app, and the engine for other programs, at http://127.0.0.
 test: build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@tools/test  # which makes `build` beside the first tests
 
-build: build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
+build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
 	@$(call build,wasm,$(MODULES))
 	@npx tsc -b
 	@for module in $(MODULES); do \
@@ -42,7 +42,10 @@ format: setup ## clang-format over the engine
 setup: ## install Debian and npm packages
 	@tools/setup
 
-build/%/CMakeCache.txt: CMakePresets.json | setup
+debian:
+	@tools/setup --debian
+
+build/%/CMakeCache.txt: CMakePresets.json | debian
 	@cmake --preset $* >/dev/null
 	@touch $@
 

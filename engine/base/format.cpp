@@ -1,8 +1,9 @@
 #include "base/format.h"
 
 #include <array>
-#include <cstdio>
+#include <cmath>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 namespace lapidary {
@@ -26,12 +27,7 @@ void FormatArg::append_to(std::string& out) const {
         case Kind::text: out += text_; return;
         case Kind::integer: out += std::to_string(integer_); return;
         case Kind::natural: out += std::to_string(natural_); return;
-        case Kind::real: {
-            std::array<char, 32> digits{};
-            std::snprintf(digits.data(), digits.size(), "%g", real_);
-            out += digits.data();
-            return;
-        }
+        case Kind::real: out += real_text(real_); return;
     }
 }
 
@@ -57,9 +53,11 @@ std::string format_bytes(uint64_t bytes) {
         value /= 1024;
         ++unit;
     }
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-    return text.data();
+    const bool whole = unit == 0 || value >= 100;
+    const auto tenths = uint64_t(std::llround(value * 10));
+    const std::string number =
+        whole ? std::to_string(std::llround(value)) : std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+    return number + " " + kUnits[unit];
 }
 
 std::string printable(std::string_view untrusted, size_t limit) {

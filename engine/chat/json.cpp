@@ -1,9 +1,10 @@
 #include "chat/json.h"
 
-#include <array>
-#include <cstdio>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
+
+#include "base/decimal.h"
 
 namespace lapidary::chat {
 namespace {
@@ -53,28 +54,18 @@ Status check_level(const Json& value, std::string_view what, size_t depth) {
 }
 
 // Python's repr of a double: shortest digits, exponents outside 1e-4 … 1e16.
-std::string real_text(double value) {
-    std::array<char, 40> buffer{};
-    for (int digits = 0; digits <= 16; ++digits) {
-        std::snprintf(buffer.data(), buffer.size(), "%.*e", digits, value);
-        if (std::strtod(buffer.data(), nullptr) == value) break;
+std::string python_text(double value) {
+    if (value == 0 || !std::isfinite(value)) return real_text(value) + (value == 0 ? ".0" : "");
+    const Decimal all = decimal_of(std::abs(value));
+    Decimal shortest;
+    for (size_t digits = 1; digits <= 17; ++digits) {
+        shortest = all.rounded(digits);
+        if (std::strtod(scientific_text(shortest).c_str(), nullptr) == std::abs(value)) break;
     }
-    const std::string_view text = buffer.data();  // [-]d[.ddd]e±xx
-    const size_t e = text.find('e');
-    if (e == std::string_view::npos) return std::string(text);
-    const int exponent = std::atoi(text.data() + e + 1);
-    std::string digits;
-    for (const char c : text.substr(0, e)) {
-        if (c >= '0' && c <= '9') digits += c;
-    }
-    std::string out = text.starts_with('-') ? "-" : "";
-    if (exponent < -4 || exponent >= 16) return std::string(text);
-    if (exponent < 0) return out + "0." + std::string(size_t(-exponent - 1), '0') + digits;
-    const size_t whole = size_t(exponent) + 1;
-    if (digits.size() < whole) digits.append(whole - digits.size(), '0');
-    out.append(digits, 0, whole);
-    out += '.';
-    return out + (digits.size() > whole ? digits.substr(whole) : "0");
+    const std::string sign = value < 0 ? "-" : "";
+    if (shortest.exponent <= -4 || shortest.exponent > 16) return sign + scientific_text(shortest);
+    const std::string text = plain_text(shortest);
+    return sign + text + (text.contains('.') ? "" : ".0");
 }
 
 }  // namespace
@@ -114,7 +105,7 @@ std::string json_text(const Json& value) {
 std::string number_text(const Json& number) {
     if (number.is_number_unsigned()) return std::to_string(number.get<uint64_t>());
     if (number.is_number_integer()) return std::to_string(number.get<int64_t>());
-    if (number.is_number_float()) return real_text(number.get<double>());
+    if (number.is_number_float()) return python_text(number.get<double>());
     return "0";
 }
 
