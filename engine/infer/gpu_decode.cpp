@@ -19,9 +19,9 @@ uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) 
     return !shape.sliding && sharing % 2 == 0 && rows + kOthers <= info.max_workgroup_bytes ? 2 : 1;
 }
 
-// The longest row whose seam one workgroup can hold in its registers: a run of 16 a thread. Longer ones belong to models
-// with so many rows that it is not worth it for their workgroups to prepare x, each for itself.
-constexpr uint64_t kMostSeam = 16ull * 256;
+// The longest row that the workgroups of a product prepare, each for itself. A seam must fit into their registers, a run of 16
+// a thread; and models with longer rows have so many of them that preparing x once, before the product, costs less.
+constexpr uint64_t kMostPrepared = 16ull * 256;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
     const bool fits = fits_workgroup(device().info(), form, m.cols);
     const bool one = block == 1 && p.experts == 0;
     // Where very many workgroups would make the same planes, a dispatch of its own makes them.
-    const bool often = one && form == kernels::Activations::planes && m.cols > kMostSeam;
+    const bool often = one && form == kernels::Activations::planes && m.cols > kMostPrepared;
     if (fits && !often) co_return co_await matvec(program, p, {.x = p.x}, block);
     if (!one) {
         co_return fail(Code::unsupported, "the GPU backend has no room for experts with rows of {} elements", m.cols);
@@ -115,7 +115,7 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
 Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
                                        std::vector<Product> products) {
     for (const Product& p : products) {
-        if (p.matrix->cols > kMostSeam || !fits_workgroup(device().info(), form_for(*p.matrix), p.matrix->cols)) {
+        if (p.matrix->cols > kMostPrepared || !fits_workgroup(device().info(), form_for(*p.matrix), p.matrix->cols)) {
             co_return co_await settled_products(program, residual, next, std::move(products));
         }
     }
@@ -215,7 +215,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               cache.k, cache.v, a_.parts, a_.stats},
                              {shape.heads / together, splits, 1}));
     const GpuMatrix& out = model_->layers[layer].attn_output;
-    if (out.cols <= kMostSeam && fits_workgroup(device().info(), form_for(out), out.cols)) {
+    if (out.cols <= kMostPrepared && fits_workgroup(device().info(), form_for(out), out.cols)) {
         CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
                                {.from = From::parts,
                                 .x = a_.parts,

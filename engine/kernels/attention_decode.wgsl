@@ -145,6 +145,7 @@ fn key_share(key: u32, kv: u32, lane: u32) -> Share {
     return out;
 }
 
+// The same of the other cache: WGSL does not pass them to functions.
 fn value_share(key: u32, kv: u32, lane: u32) -> Share {
     let row = cache_row(key, kv);
     let at = row * kRowVecs;
@@ -220,10 +221,13 @@ fn with_keys(f: Found, score: vec4f, live: vec4<bool>, a: Run, b: Run, c: Run, d
     let p = select(vec4f(), exp(s - next), live);
     let q = p * scale;
     return Found(next, f.sum * fade + dot(p, vec4f(1.0)),
-                 Run(f.v.v0 * fade + weighted(a.v0, b.v0, c.v0, d.v0, q), f.v.v1 * fade + weighted(a.v1, b.v1, c.v1, d.v1, q),
-                     f.v.v2 * fade + weighted(a.v2, b.v2, c.v2, d.v2, q), f.v.v3 * fade + weighted(a.v3, b.v3, c.v3, d.v3, q)));
+                 Run(f.v.v0 * fade + weighted(a.v0, b.v0, c.v0, d.v0, q),
+                     f.v.v1 * fade + weighted(a.v1, b.v1, c.v1, d.v1, q),
+                     f.v.v2 * fade + weighted(a.v2, b.v2, c.v2, d.v2, q),
+                     f.v.v3 * fade + weighted(a.v3, b.v3, c.v3, d.v3, q)));
 }
 
+// Adds number n of the thread's vec4s to those of the teams before it; with `fresh` there were none.
 fn hold(n: u32, slot: u32, lane: u32, fresh: bool, v: vec4f) {
     let at = element_vec(n, lane);
     if (n >= kSlots * kPerWord || at == kKeyVecs) { return; }

@@ -6,7 +6,8 @@
 // and with kAhead 1 the first weights are on their way meanwhile.
 //   kSource 0: x is there already: planes, or floats (x_planes.wgsl, x_floats.wgsl)
 //           1: floats, one row a token or slot
-//           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers). h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
+//           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers):
+//              h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
 //              x = rms(h'; norms[1]) (kNext 0: x = h'). The first workgroup also stores h', where no one else reads it.
 //           3: what the parts of an attention found, put together (attention_decode.wgsl); delta has their stats
 //           4: planes, as for 0, which the workgroup copies into its own memory first: worth it where it has many rows
