@@ -1,6 +1,7 @@
 // The training this tab has started. It goes on while one looks at other pages.
 import { sentence } from '../chat/answer.js';
 import type { EngineLink } from '../engine/link.js';
+import type { RunEvent } from '../engine/training.js';
 import { newId } from '../store/ids.js';
 import { Observable } from '../store/observable.js';
 import { createRun, openRun, removeRun, saveRun, type Run } from '../store/workshop.js';
@@ -47,8 +48,14 @@ function goOn(engine: EngineLink, run: Run): void {
     live.set({ ...run, state: 'running' });
     // From now on there is something to lose.
     void navigator.storage?.persist?.();
+    const take = (event: RunEvent) => {
+        if (event.type === 'notice') return notify(event.text);
+        if (!controller.signal.aborted) return live.set(event.run);
+        // It ends the step it is in and tells of it, when it may be thrown away or under way again already.
+        if (live.value?.id === run.id && live.value.state === 'paused') live.set({ ...event.run, state: 'paused' });
+    };
     ended = engine
-        .call('train', run.id, (event) => (event.type === 'run' ? live.set(event.run) : notify(event.text)), controller.signal)
+        .call('train', run.id, take, controller.signal)
         .then(
             (last) => {
                 live.set(last);

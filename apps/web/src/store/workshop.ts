@@ -139,8 +139,12 @@ export async function adapterFiles(id: string): Promise<(StoredAdapter & Adapter
 
 export async function removeAdapter(id: string): Promise<void> {
     inMemory.delete(id);
-    const open = await db();
-    await Promise.all([open.delete('adapters', id), open.delete('adapterBytes', id)]);
+    const change = (await db()).transaction(['adapters', 'adapterBytes'], 'readwrite');
+    await Promise.all([
+        change.objectStore('adapters').delete(id),
+        change.objectStore('adapterBytes').delete(id),
+        change.done,
+    ]);
     await changed();
 }
 
@@ -167,9 +171,9 @@ export async function saveCheckpoint(run: Run, checkpoint: Uint8Array): Promise<
     const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
     const files = change.objectStore('runFiles');
     const kept = await files.get(run.id);
-    if (kept) {
-        await Promise.all([change.objectStore('runs').put(run), files.put({ ...kept, checkpoint }), change.done]);
-    }
+    // One that was removed meanwhile stays removed.
+    if (kept) await Promise.all([change.objectStore('runs').put(run), files.put({ ...kept, checkpoint })]);
+    await change.done;
     await changed();
 }
 
@@ -180,7 +184,7 @@ export async function openRun(id: string): Promise<{ run: Run; files: RunFiles }
 }
 
 export async function removeRun(id: string): Promise<void> {
-    const open = await db();
-    await Promise.all([open.delete('runs', id), open.delete('runFiles', id)]);
+    const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
+    await Promise.all([change.objectStore('runs').delete(id), change.objectStore('runFiles').delete(id), change.done]);
     await changed();
 }
