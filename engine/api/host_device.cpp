@@ -35,6 +35,7 @@ gpu::Info parse_info(std::string_view text) {
         info.timestamps |= feature == "timestamp-query";
     }
     for (const Json& extension : chat::member(*json, "wgsl")) info.packed_dot |= extension == kPackedDot;
+    info.software = chat::member(*json, "software") == true;
     info.subgroup_min = uint32_t(limit_of(*json, "subgroup_min", 0));
     const Json& limits = chat::member(*json, "limits");
     info.max_buffer_bytes = limit_of(limits, "maxBufferSize", info.max_buffer_bytes);

@@ -8,6 +8,7 @@
 #include "api/token_blob.h"
 #include "model/synth.h"
 #include "testing/fake_host.h"
+#include "testing/fixture_names.h"
 #include "tokenizer/tokenizer.h"
 
 namespace lapidary::api {
@@ -70,11 +71,8 @@ TEST_P(SynthTest, SaysAsMuchAsItIsAskedFor) {
     EXPECT_EQ(answer.json["completion_tokens"], 12);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SynthTest, ::testing::Values("tiny-e2b", "tiny-31b", "tiny-moe"), [](const auto& info) {
-    std::string name = info.param;
-    std::ranges::replace(name, '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, SynthTest, ::testing::Values("tiny-e2b", "tiny-31b", "tiny-moe"),
+                         testing::parameter_name);
 
 TEST(SynthMethod, RefusesWhatDoesNotExist) {
     testing::FakeHost host;

@@ -17,7 +17,8 @@ namespace lapidary::gpu {
 using Id = uint32_t;  // 0: none
 
 struct Info {
-    std::string adapter;  // "nvidia hopper", for people
+    std::string adapter;    // "nvidia hopper", for people
+    bool software = false;  // a CPU that pretends to be one
     bool subgroups = false;
     uint32_t subgroup_min = 0;  // threads in a subgroup, at least; 0: not known
     bool f16 = false;

@@ -53,7 +53,7 @@ class Trial {
 
     // Milliseconds for the whole matrix, the best of a few.
     Task<Result<double>> time(const GpuChooser::Now& now, Cancel cancel) {
-        constexpr double kSlow = 8;
+        constexpr double kSlow = 2;
         CO_TRY(co_await best_of(1, small_, now, cancel));  // pays for what is done once
         const double small = CO_TRY(co_await best_of(2, small_, now, cancel));
         if (small > kSlow) co_return 4 * small;

@@ -42,7 +42,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
     for (const GpuMatrix::Piece& piece : m.pieces) {
         const uint64_t out = whole ? p.out_rows : piece.rows;
         const bool large = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
-        MatvecDivision division = divide_matvec(pairs ? 2 * out : out, m.cols, pairs, large);
+        MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, large);
         if (source.from == From::copied) division.threads = 256;  // the more there are, the fewer workgroups copy
         std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
                                                 {"kOut", double(out)},

@@ -9,10 +9,11 @@ constexpr uint64_t units_of(uint64_t elements) {
 }
 }  // namespace
 
-MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool large) {
+MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, bool large) {
     // An H200 wants about 100,000 threads before its memory is busy; more lanes than units would idle, and fewer than
-    // four units a lane make adding up the lanes dearer than fewer rows do (docs/performance.md has the table).
-    constexpr uint64_t kEnoughThreads = 98'000;
+    // four units a lane make adding up the lanes dearer than fewer rows do (docs/performance.md has the table). To
+    // software every workgroup that prepares the same activations once more is a loss.
+    const uint64_t enough_threads = info.software ? 0 : 98'000;
     constexpr uint32_t kMostLanes = 128;
     const uint64_t units = units_of(cols);
     MatvecDivision out{.threads = 128, .lanes = units >= 8 ? 8u : units >= 4 ? 4u : units >= 2 ? 2u : 1u, .rows = 2};
@@ -21,7 +22,7 @@ MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool larg
         const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
         return {.threads = 256, .lanes = lanes, .rows = fewest};
     }
-    while (rows / out.rows * out.lanes < kEnoughThreads) {
+    while (rows / out.rows * out.lanes < enough_threads) {
         const bool can_widen = 2 * out.lanes <= units && out.lanes < kMostLanes;
         if (out.rows > fewest && (units / out.lanes <= 4 || !can_widen)) {
             out.rows /= 2;
@@ -32,6 +33,11 @@ MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool larg
         }
     }
     return out;
+}
+
+uint32_t choice_parts(uint64_t vocabulary) {
+    constexpr uint64_t kWorthAWorkgroup = 4096;
+    return uint32_t(std::clamp<uint64_t>(vocabulary / kWorthAWorkgroup, 1, kMostChoiceParts));
 }
 
 uint64_t plane_bytes(uint64_t elements) {

@@ -18,7 +18,12 @@ struct MatvecDivision {
 
 // `pairs`: rows go in pairs (gate and up). `large`: 256 threads, and a multiple of 32 outputs where rows go in pairs,
 // because they become planes or because preparing the activations is dear.
-MatvecDivision divide_matvec(uint64_t rows, uint64_t cols, bool pairs, bool large);
+MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, bool large);
+
+constexpr uint32_t kMostChoiceParts = 64;
+
+// The slices of the vocabulary that are looked through side by side.
+uint32_t choice_parts(uint64_t vocabulary);
 
 // Bytes of `elements` activations as planes (planes.wgsl).
 uint64_t plane_bytes(uint64_t elements);

@@ -10,7 +10,7 @@ TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
         for (const uint64_t rows : {1, 64, 1536, 24576, 262144}) {
             for (const bool pairs : {false, true}) {
                 for (const bool large : {false, true}) {
-                    const MatvecDivision d = divide_matvec(rows, cols, pairs, large);
+                    const MatvecDivision d = divide_matvec({}, rows, cols, pairs, large);
                     SCOPED_TRACE(cols);
                     EXPECT_LE(d.lanes, (cols + 63) / 64);
                     EXPECT_EQ(d.threads % d.lanes, 0u);
@@ -24,9 +24,28 @@ TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
 }
 
 TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
-    EXPECT_EQ(divide_matvec(262144, 1536, false, false).rows, 2u);
-    EXPECT_EQ(divide_matvec(2048, 1536, false, false).rows, 1u);
-    EXPECT_GT(divide_matvec(1536, 12288, false, false).lanes, divide_matvec(24576, 1536, false, false).lanes);
+    EXPECT_EQ(divide_matvec({}, 262144, 1536, false, false).rows, 2u);
+    EXPECT_EQ(divide_matvec({}, 2048, 1536, false, false).rows, 1u);
+    EXPECT_GT(divide_matvec({}, 1536, 12288, false, false).lanes, divide_matvec({}, 24576, 1536, false, false).lanes);
+}
+
+TEST(MatvecDivision, GivesSoftwareTheFewestWorkgroups) {
+    gpu::Info software;
+    software.software = true;
+    for (const uint64_t cols : {64, 256, 1536}) {
+        for (const bool pairs : {false, true}) {
+            const MatvecDivision few = divide_matvec(software, 512, cols, pairs, false);
+            EXPECT_GE(few.outputs(pairs), divide_matvec({}, 512, cols, pairs, false).outputs(pairs));
+            EXPECT_LE(few.lanes, (cols + 63) / 64);
+        }
+    }
+}
+
+TEST(ChoiceParts, AreAsManyAsThereIsWorkFor) {
+    EXPECT_EQ(choice_parts(512), 1u);
+    EXPECT_EQ(choice_parts(16'384), 4u);
+    EXPECT_EQ(choice_parts(262'144), 64u);
+    EXPECT_EQ(choice_parts(1'000'000), kMostChoiceParts);
 }
 
 TEST(Planes, FitOrDoNotByTheRoomOfAWorkgroup) {

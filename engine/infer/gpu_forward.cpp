@@ -111,7 +111,7 @@ Status GpuForward::allocate() {
         a_.experts = TRY(resources_.buffer(rows(d), "experts"));
     }
     a_.logits = TRY(resources_.buffer(uint64_t(config.vocabulary) * kLogitRows * sizeof(float), "logits"));
-    a_.best = TRY(resources_.buffer(kArgmaxParts * 8, "argmax"));
+    a_.best = TRY(resources_.buffer(kMostChoiceParts * 8, "argmax"));
     a_.history = TRY(resources_.buffer(uint64_t(options_.context + 2) * 4, "history"));
     a_.sampling = TRY(resources_.buffer(48, "sampling"));
     a_.biases = TRY(resources_.buffer(kMostBiases * 8, "biases"));

@@ -85,7 +85,6 @@ class GpuForward {
 
   private:
     static constexpr uint32_t kMostSplits = 64;  // of attention when there is one token
-    static constexpr uint32_t kArgmaxParts = 64;
     static constexpr uint32_t kMostBiases = 1024;
     static constexpr uint32_t kSamplingBins = 2048;  // as sampling.wgsl has them
     static constexpr uint32_t kCandidates = 1024;

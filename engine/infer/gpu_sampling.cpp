@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "infer/gpu_division.h"
 #include "infer/gpu_forward.h"
 
 namespace lapidary::infer {
@@ -53,13 +54,14 @@ void GpuForward::write_history(uint32_t position, std::span<const int32_t> token
 }
 
 Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
-    const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(kArgmaxParts)}};
+    const uint32_t parts = choice_parts(config().vocabulary);
+    const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(parts)}};
     if (choice == Choice::none) co_return Status{};
     const auto argmax = [&](double stage) {
         std::vector<gpu::Constant> constants = sizes;
         constants.push_back({"kStage", stage});
         return program.add(kernels::kArgmax, constants, {a_.step, a_.logits, a_.best, a_.ids, a_.history},
-                           {stage == 0 ? kArgmaxParts : 1, 1, 1});
+                           {stage == 0 ? parts : 1, 1, 1});
     };
     if (choice == Choice::likeliest) {
         CO_TRY(co_await argmax(0));
@@ -72,9 +74,9 @@ Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
                                     {(config().vocabulary + 255) / 256, 1, 1}));
     }
     CO_TRY(co_await argmax(0));
-    CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {kArgmaxParts, 1, 1}));
+    CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {parts, 1, 1}));
     CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,
-                                {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {kArgmaxParts, 1, 1}));
+                                {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {parts, 1, 1}));
     co_return co_await program.add(kernels::kSamplePick, {},
                                    {a_.step, a_.sampling, a_.bins, a_.candidates, a_.ids, a_.history}, {1, 1, 1});
 }

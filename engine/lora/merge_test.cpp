@@ -6,6 +6,7 @@
 
 #include "testing/adapter_samples.h"
 #include "testing/fixture_model.h"
+#include "testing/fixture_names.h"
 #include "testing/lora_fixture.h"
 #include "testing/safetensors.h"
 
@@ -191,13 +192,8 @@ TEST_P(AdaptersOnTheCpu, ForgetEverythingWhenTheyChange) {
     EXPECT_EQ(after, **fresh->run(std::vector<int32_t>{2, 3}, LogitsWanted::last, nullptr).run_now());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu,
-                         ::testing::Values("tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km"),
-                         [](const auto& info) {
-                             std::string name = info.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu, ::testing::ValuesIn(testing::fixture_layers()),
+                         testing::parameter_name);
 
 }  // namespace
 }  // namespace lapidary::lora

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/fixture_model.h"
+#include "testing/fixture_names.h"
 #include "testing/safetensors.h"
 
 namespace lapidary::reference {
@@ -127,13 +128,7 @@ TEST_P(Fixture, StoppedInTheMiddleItForgetsThatCallOnly) {
     EXPECT_LE(relative_l2(after, expected), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Fixture,
-                         ::testing::Values("tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km"),
-                         [](const auto& info) {
-                             std::string name = info.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Fixture, ::testing::ValuesIn(testing::fixture_names()), testing::parameter_name);
 
 }  // namespace
 }  // namespace lapidary::reference

@@ -7,6 +7,7 @@
 #include "sample/random.h"
 #include "testing/exact_gradients.h"
 #include "testing/fixture_model.h"
+#include "testing/fixture_names.h"
 #include "testing/lora_fixture.h"
 #include "testing/safetensors.h"
 #include "train/sequence.h"
@@ -186,13 +187,7 @@ TEST_P(Training, UpdatesOfOneUpperLayerHaveTheSameGradientsAsAmongOthers) {
     expect_equal(gradients(*some), expected, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Training,
-                         ::testing::Values("tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km"),
-                         [](const auto& info) {
-                             std::string name = info.param;
-                             std::ranges::replace(name, '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Training, ::testing::ValuesIn(testing::fixture_layers()), testing::parameter_name);
 
 class CpuTraining : public Training {};
 

@@ -1,5 +1,6 @@
 // GPU or CPU: what was asked for, or what is there.
 import { LapidaryError, messageOf } from '../error.js';
+import { isSoftware } from '../gpu/software.js';
 import type { Backend } from '../model.js';
 
 export interface Chosen {
@@ -45,14 +46,4 @@ async function whyNoGpu(findGpu: () => Promise<GPU | undefined>, software: boole
     } catch (error) {
         return `WebGPU failed (${messageOf(error)})`;
     }
-}
-
-export function isSoftware(adapter: GPUAdapter): boolean {
-    const { isFallbackAdapter } = adapter as { isFallbackAdapter?: boolean }; // where older browsers told it
-    const { architecture, description } = adapter.info;
-    return (
-        adapter.info.isFallbackAdapter === true ||
-        isFallbackAdapter === true ||
-        /swiftshader|llvmpipe|softpipe|basic render/i.test(`${architecture} ${description}`)
-    );
 }

@@ -1,5 +1,6 @@
 // One opened GPU: what it can do, what went wrong on it, and whether it is still there.
 import { LapidaryError, messageOf } from '../error.js';
+import { isSoftware } from './software.js';
 
 /** Asked for when the adapter has them; a kernel must do without any of them. */
 const usefulFeatures = [
@@ -30,6 +31,7 @@ export interface DeviceInfo {
     /** Extensions of the shading language, which need no asking: packed_4x8_integer_dot_product and the like. */
     wgsl: string[];
     limits: Record<(typeof describedLimits)[number], number>;
+    software: boolean;
     /** How many invocations a subgroup may have; 0 where that is not known. */
     subgroup_min: number;
     subgroup_max: number;
@@ -138,7 +140,7 @@ async function requestDevice<Result>(gpu: GPU, wanted: readonly string[], made: 
         requiredFeatures: features as GPUFeatureName[], // names of experiments are not in the type
         requiredLimits: numericLimits(adapter.limits),
     });
-    return made(device, describe(gpu, device, adapter.info));
+    return made(device, describe(gpu, device, adapter));
 }
 
 function numericLimits(limits: GPUSupportedLimits): Record<string, number> {
@@ -152,7 +154,8 @@ function numericLimits(limits: GPUSupportedLimits): Record<string, number> {
     return result;
 }
 
-function describe(gpu: GPU, device: GPUDevice, info: GPUAdapterInfo): DeviceInfo {
+function describe(gpu: GPU, device: GPUDevice, from: GPUAdapter): DeviceInfo {
+    const { info } = from;
     const limits = Object.fromEntries(describedLimits.map((name) => [name, device.limits[name]]));
     const { vendor, architecture, device: model, description } = info;
     return {
@@ -160,6 +163,7 @@ function describe(gpu: GPU, device: GPUDevice, info: GPUAdapterInfo): DeviceInfo
         features: [...device.features].sort(),
         wgsl: [...((gpu.wgslLanguageFeatures as ReadonlySet<string> | undefined) ?? [])].sort(),
         limits: limits as DeviceInfo['limits'],
+        software: isSoftware(from),
         subgroup_min: info.subgroupMinSize ?? 0,
         subgroup_max: info.subgroupMaxSize ?? 0,
     };

@@ -1,5 +1,5 @@
 // What this device can do, told before anything is downloaded.
-import { isSoftware } from '../core/backend.js';
+import { isSoftware } from '../gpu/software.js';
 import { throwIfCancelled } from '../error.js';
 import { gpuFinder, nodeRuntime } from '../surroundings.js';
 import { copyBandwidth } from './bandwidth.js';
