@@ -4,10 +4,10 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { Lapidary, Model, type ByteSource, type Engine, type Session, type TablePlace } from 'lapidary';
 import { loadEngine, openFile } from 'lapidary/node';
-import { needsSoftwareGpu } from './testing/gpu-model.js';
+import { relativeError } from './testing/floats.js';
+import { expectedOf, needsSoftwareGpu } from './testing/gpu-model.js';
 import { MemorySink } from './testing/memory-sink.js';
 import { root } from './testing/process.js';
-import { readTensor } from './testing/safetensors.js';
 import { thorough } from './testing/thorough.js';
 
 const options = needsSoftwareGpu();
@@ -46,7 +46,7 @@ async function opened(name: string, perLayerEmbeddings: TablePlace): Promise<Ope
     });
     assert.equal(loaded.perLayerEmbeddings, perLayerEmbeddings);
     const before = read;
-    const session = await model.createSession({ backend: 'gpu', context: 64 });
+    const session = await model.createSession({ backend: 'gpu', context: 64, kv: 'f32' });
     return { session, bytes: loaded.bytes, read: () => read - before };
 }
 
@@ -71,8 +71,11 @@ for (const name of thorough ? ['tiny-e2b-q4km', 'tiny-e2b-q4_0'] : ['tiny-e2b-q4
         assert.ok(source.bytes < gpu.bytes, `${source.bytes} bytes, not ${gpu.bytes}`);
 
         // A block of tokens, then one by one.
-        const known = (await readTensor(fixture(`${name}.safetensors`), 'tokens')).subarray(0, 17);
+        const reference = await expectedOf(name);
+        const known = reference.tokens.slice(0, 17);
         const expected = await logits(gpu.session, known);
+        const error = relativeError(expected, reference.logits.subarray(0, expected.length));
+        assert.ok(error <= 1e-4, `relative error ${error}`);
         assert.equal(gpu.read(), 0);
         assert.deepEqual(await logits(source.session, known), expected);
         assert.ok(source.read() > 0, 'rows came from the file');

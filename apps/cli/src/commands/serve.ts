@@ -6,7 +6,6 @@ import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
-import { startServer } from '../serve/server.js';
 import { safeFor } from '../terminal.js';
 
 interface Flags {
@@ -53,6 +52,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
             if (adapter.length > 0 && flags.model === undefined) {
                 throw new UsageError('--adapter belongs to a model: give --model');
             }
+            const { startServer } = await import('../serve/server.js'); // half of all modules, for this command alone
             const server = await startServer({
                 ...rest,
                 adapters: adapter.length > 0 ? await readAdapters(adapter) : undefined,
