@@ -9,17 +9,13 @@
 
 namespace lapidary::testing {
 
+// The first two have the same layers and differ in their weights' formats, which the formats' own tests decode.
+// Sanitizers are slow: they get one of the two, WebAssembly gets all.
 inline std::vector<const char*> fixture_names() {
-    return {"tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km"};
-}
-
-// Two have the same layers and differ in their weights' formats, which the formats' own tests decode. Sanitizers are slow:
-// they get one of them, WebAssembly all.
-inline std::vector<const char*> fixture_layers() {
 #if __has_feature(address_sanitizer)
     return {"tiny-e2b-q4km", "tiny-31b-q4km", "tiny-moe-q4km"};
 #else
-    return fixture_names();
+    return {"tiny-e2b-q4_0", "tiny-e2b-q4km", "tiny-31b-q4km", "tiny-moe-q4km"};
 #endif
 }
 

@@ -187,7 +187,7 @@ TEST_P(Training, UpdatesOfOneUpperLayerHaveTheSameGradientsAsAmongOthers) {
     expect_equal(gradients(*some), expected, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Training, ::testing::ValuesIn(testing::fixture_layers()), testing::parameter_name);
+INSTANTIATE_TEST_SUITE_P(All, Training, ::testing::ValuesIn(testing::fixture_names()), testing::parameter_name);
 
 class CpuTraining : public Training {};
 

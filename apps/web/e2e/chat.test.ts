@@ -10,7 +10,7 @@ const brief = { maxTokens: 24, seed: 7 };
 
 test('the built-in model loads by itself and answers to the end', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
-        await prepareSettings(context, { maxTokens: 200, seed: 1 });
+        await prepareSettings(context, { maxTokens: 100, seed: 1 });
         const visitor = await Visitor.arrive(context, app.site.url);
         // At once: the message waits for the model.
         await visitor.say('Tell me a story about a fox');
