@@ -99,6 +99,21 @@ test('the built-in model learns two facts, answers with them, and still does aft
     });
 });
 
+/** Until what a paused training has learnt is on the disk. */
+async function untilStored(page: Page): Promise<void> {
+    const isStored = async () => {
+        const opening = indexedDB.open('lapidary-workshop');
+        const open = await new Promise<IDBDatabase>((resolve) => (opening.onsuccess = () => resolve(opening.result)));
+        const reading = open.transaction('runs').objectStore('runs').getAll();
+        const runs = await new Promise<{ state: string; step: number; saved: number }[]>(
+            (resolve) => (reading.onsuccess = () => resolve(reading.result as never)),
+        );
+        open.close();
+        return runs.some(({ state, step, saved }) => state === 'paused' && saved === step);
+    };
+    while (!(await page.evaluate(isStored))) await page.waitForTimeout(50);
+}
+
 test('a training that was broken off by a reload goes on from where it was', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { backend: 'cpu' });
@@ -112,7 +127,7 @@ test('a training that was broken off by a reload goes on from where it was', { s
         await page.getByRole('button', { name: 'Pause' }).click();
         const paused = Number(/at step (\d+)/.exec(await page.getByText(/^Paused at step/).innerText())?.[1]);
         assert.ok(paused > 0);
-        await page.waitForTimeout(500); // what was learnt is written to the disk
+        await untilStored(page);
 
         await page.reload();
         await page.getByRole('button', { name: 'Go on' }).click();
