@@ -23,6 +23,9 @@ uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) 
 // a thread; and models with longer rows have so many of them that preparing x once, before the product, costs less.
 constexpr uint64_t kMostPrepared = 16ull * 256;
 
+// The longest row that residual_norm leaves as planes.
+constexpr uint64_t kMostLeft = 2 * kMostPrepared;
+
 }  // namespace
 
 kernels::Activations GpuForward::form_for(const GpuMatrix& matrix) const {
@@ -41,9 +44,11 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
     }
     for (const GpuMatrix::Piece& piece : m.pieces) {
         const uint64_t out = whole ? p.out_rows : piece.rows;
-        const bool large = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
-        MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, large);
-        if (source.from == From::copied) division.threads = 256;  // the more there are, the fewer workgroups copy
+        const bool dear = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
+        const Preparing preparing = source.from == From::prepared ? Preparing::none
+                                    : dear                        ? Preparing::dear
+                                                                  : Preparing::cheap;
+        const MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, preparing);
         std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
                                                 {"kOut", double(out)},
                                                 {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
@@ -88,11 +93,6 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
     co_return Status{};
 }
 
-Task<Status> GpuForward::planes_product(GpuRecorder& program, const Product& p, gpu::Binding planes) {
-    const bool copies = fits_workgroup(device().info(), kernels::Activations::planes, p.matrix->cols);
-    return matvec(program, p, {.from = copies ? From::copied : From::prepared, .x = planes});
-}
-
 Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
     const GpuMatrix& m = *p.matrix;
     const kernels::Activations form = form_for(m);
@@ -109,7 +109,7 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
     }
     CO_TRY(co_await program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes},
                                 {ceil_div(m.cols, 16 * 64), 1, 1}));
-    co_return co_await planes_product(program, p, a_.planes);
+    co_return co_await matvec(program, p, {.from = From::prepared, .x = a_.planes});
 }
 
 Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
@@ -153,12 +153,13 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
         bool settled = false;
         for (Product& p : products) {
             // Without a norm there is nothing to leave behind but the residual itself, in floats.
-            const bool wants = form_for(*p.matrix) == kernels::Activations::planes && !next.empty();
+            const bool wants =
+                form_for(*p.matrix) == kernels::Activations::planes && !next.empty() && p.matrix->cols <= kMostLeft;
             if (wants != planes) continue;
             if (!settled) CO_TRY(co_await settle(program, residual, next, planes));
             settled = true;
             if (planes) {
-                CO_TRY(co_await planes_product(program, p, a_.xn));
+                CO_TRY(co_await matvec(program, p, {.from = From::prepared, .x = a_.xn}));
             } else {
                 p.x = next.empty() ? residual.h : a_.xn;
                 CO_TRY(co_await row_product(program, p));
@@ -224,11 +225,17 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                                 .window = window,
                                 .max_splits = splits}));
     } else {
-        CO_TRY(co_await program.add(
-            kernels::kAttentionMerge,
-            {{"kDim", double(shape.head_dim)}, {"kWindow", double(window)}, {"kMaxSplits", double(splits)}},
-            {a_.step, a_.parts, a_.stats, a_.attended}, {shape.heads, 1, 1}));
-        CO_TRY(co_await row_product(program, {.matrix = &out, .x = a_.attended, .y = a_.o}));
+        const bool planes = form_for(out) == kernels::Activations::planes;
+        const Product product{.matrix = &out, .x = planes ? a_.planes : a_.attended, .y = a_.o};
+        CO_TRY(co_await program.add(kernels::kAttentionMerge,
+                                    {{"kCols", double(out.cols)},
+                                     {"kDim", double(shape.head_dim)},
+                                     {"kWindow", double(window)},
+                                     {"kMaxSplits", double(splits)},
+                                     {"kPlanes", planes ? 1.0 : 0.0}},
+                                    {a_.step, a_.parts, a_.stats, product.x}, {ceil_div(out.cols, 16 * 64), 1, 1}));
+        CO_TRY(co_await (planes ? matvec(program, product, {.from = From::prepared, .x = a_.planes})
+                                : row_product(program, product)));
     }
     residual.post = model_->vector(names.post_attention_norm);
     co_return Status{};

@@ -9,16 +9,24 @@ constexpr uint64_t units_of(uint64_t elements) {
 }
 }  // namespace
 
-MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, bool large) {
-    // An H200 wants about 100,000 threads before its memory is busy; more lanes than units would idle, and fewer than
-    // four units a lane make adding up the lanes dearer than fewer rows do (docs/performance.md has the table). To
-    // software every workgroup that prepares the same activations once more is a loss.
-    const uint64_t enough_threads = info.software ? 0 : 98'000;
+MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, Preparing preparing) {
+    // An H200 wants about 100,000 threads before its memory is busy; more lanes than units would idle, and fewer than four
+    // units a lane make adding up the lanes dearer than fewer rows do. Of a tall matrix whose activations are there, every
+    // thread takes four rows, and half as many threads do (docs/performance.md has the tables). To software every workgroup
+    // that prepares the same activations once more is a loss.
+    constexpr uint64_t kTall = 4096;
     constexpr uint32_t kMostLanes = 128;
+    const bool tall = preparing == Preparing::none && rows >= kTall && !info.software;
+    const uint64_t enough_threads = info.software ? 0 : tall ? 43'000 : 98'000;
     const uint64_t units = units_of(cols);
-    MatvecDivision out{.threads = 128, .lanes = units >= 8 ? 8u : units >= 4 ? 4u : units >= 2 ? 2u : 1u, .rows = 2};
+    const auto up_to_units = [&](uint32_t lanes) {
+        while (lanes > units) lanes /= 2;
+        return lanes;
+    };
     const uint32_t fewest = pairs ? 2 : 1;
-    if (large) {
+    if (tall && pairs) return {.threads = 128, .lanes = up_to_units(8), .rows = 4};
+    MatvecDivision out{.threads = 128, .lanes = up_to_units(tall ? 16 : 8), .rows = tall ? 4u : 2u};
+    if (preparing == Preparing::dear || (pairs && preparing == Preparing::none)) {
         const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
         return {.threads = 256, .lanes = lanes, .rows = fewest};
     }

@@ -16,9 +16,12 @@ struct MatvecDivision {
     [[nodiscard]] uint32_t outputs(bool pairs) const { return threads / lanes * (pairs ? rows / 2 : rows); }
 };
 
-// `pairs`: rows go in pairs (gate and up). `large`: 256 threads, and a multiple of 32 outputs where rows go in pairs,
-// because they become planes or because preparing the activations is dear.
-MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, bool large);
+// What a workgroup does before it multiplies: nothing, because its activations are there, or more or less of it.
+enum class Preparing : uint8_t { none, cheap, dear };
+
+// `pairs`: rows go in pairs (gate and up); unless preparing is cheap, a workgroup's outputs are a multiple of 32 then, so
+// that they can become planes.
+MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, Preparing preparing);
 
 constexpr uint32_t kMostChoiceParts = 64;
 

@@ -5,18 +5,27 @@
 namespace lapidary::infer {
 namespace {
 
+gpu::Info software() {
+    gpu::Info out;
+    out.software = true;
+    return out;
+}
+
 TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
-    for (const uint64_t cols : {32, 64, 96, 128, 256, 320, 1536, 2048, 12288}) {
-        for (const uint64_t rows : {1, 64, 1536, 24576, 262144}) {
-            for (const bool pairs : {false, true}) {
-                for (const bool large : {false, true}) {
-                    const MatvecDivision d = divide_matvec({}, rows, cols, pairs, large);
-                    SCOPED_TRACE(cols);
-                    EXPECT_LE(d.lanes, (cols + 63) / 64);
-                    EXPECT_EQ(d.threads % d.lanes, 0u);
-                    EXPECT_GE(d.rows, pairs ? 2u : 1u);
-                    EXPECT_LE(d.rows, 2u);
-                    if (large && pairs) EXPECT_EQ(d.outputs(true) % 32, 0u);
+    using enum Preparing;
+    for (const gpu::Info& info : {gpu::Info{}, software()}) {
+        for (const uint64_t cols : {32, 64, 96, 128, 256, 320, 1536, 2048, 12288}) {
+            for (const uint64_t rows : {1, 64, 1536, 24576, 262144}) {
+                for (const bool pairs : {false, true}) {
+                    for (const Preparing preparing : {none, cheap, dear}) {
+                        const MatvecDivision d = divide_matvec(info, rows, cols, pairs, preparing);
+                        SCOPED_TRACE(cols);
+                        EXPECT_LE(d.lanes, (cols + 63) / 64);
+                        EXPECT_EQ(d.threads % d.lanes, 0u);
+                        EXPECT_GE(d.rows, pairs ? 2u : 1u);
+                        EXPECT_LE(d.rows, 4u);
+                        if (pairs && preparing != cheap) EXPECT_EQ(d.outputs(true) % 32, 0u);
+                    }
                 }
             }
         }
@@ -24,18 +33,19 @@ TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
 }
 
 TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
-    EXPECT_EQ(divide_matvec({}, 262144, 1536, false, false).rows, 2u);
-    EXPECT_EQ(divide_matvec({}, 2048, 1536, false, false).rows, 1u);
-    EXPECT_GT(divide_matvec({}, 1536, 12288, false, false).lanes, divide_matvec({}, 24576, 1536, false, false).lanes);
+    using enum Preparing;
+    EXPECT_EQ(divide_matvec({}, 262144, 1536, false, cheap).rows, 2u);
+    EXPECT_EQ(divide_matvec({}, 2048, 1536, false, cheap).rows, 1u);
+    EXPECT_GT(divide_matvec({}, 1536, 12288, false, cheap).lanes, divide_matvec({}, 24576, 1536, false, cheap).lanes);
+    EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).rows, 4u);
+    EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).rows, 1u);
 }
 
 TEST(MatvecDivision, GivesSoftwareTheFewestWorkgroups) {
-    gpu::Info software;
-    software.software = true;
     for (const uint64_t cols : {64, 256, 1536}) {
         for (const bool pairs : {false, true}) {
-            const MatvecDivision few = divide_matvec(software, 512, cols, pairs, false);
-            EXPECT_GE(few.outputs(pairs), divide_matvec({}, 512, cols, pairs, false).outputs(pairs));
+            const MatvecDivision few = divide_matvec(software(), 512, cols, pairs, Preparing::cheap);
+            EXPECT_GE(few.outputs(pairs), divide_matvec({}, 512, cols, pairs, Preparing::cheap).outputs(pairs));
             EXPECT_LE(few.lanes, (cols + 63) / 64);
         }
     }

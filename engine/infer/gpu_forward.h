@@ -168,7 +168,7 @@ class GpuForward {
         float scale = 1;
     };
     // Where matvec gets its activations from; the numbers of matvec.wgsl.
-    enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3, copied = 4 };
+    enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3 };
     struct Source {
         From from = From::floats;
         gpu::Binding x, delta = {}, norms = {}, h = {};
@@ -188,8 +188,6 @@ class GpuForward {
     // x as p says, in floats.
     Task<Status> row_product(GpuRecorder& program, Product p, uint32_t block = 1);
     Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
-    // x is planes already: a product with many workgroups copies them into the memory of each.
-    Task<Status> planes_product(GpuRecorder& program, const Product& p, gpu::Binding planes);
     // Adds to the residual what is to be added, and norms it into xn.
     Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
     [[nodiscard]] kernels::Activations form_for(const GpuMatrix& matrix) const;

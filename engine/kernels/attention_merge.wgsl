@@ -1,29 +1,30 @@
-// attention_merge — puts together what the parts of attention_decode found, where matvec has no room to do it by itself.
-// One workgroup a head. parts as attention_decode.wgsl leaves them. y: [heads · kDim].
+// attention_merge — puts together what the parts of attention_decode found, where matvec has no room to do it by itself
+// One thread a run of 16. x and delta: parts.wgsl. y: [kCols] f32; kPlanes 1: planes (planes.wgsl).
+override kCols: u32;                // heads · kDim
 override kDim: u32;
 override kWindow: u32 = 0u;
 override kMaxSplits: u32;
-const kThreads = 128u;
+override kPlanes: u32 = 0u;
+override kUnits: u32 = (kCols + 63u) / 64u;
+const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
-@group(0) @binding(1) var<storage, read> parts: array<f32>;
-@group(0) @binding(2) var<storage, read> stats: array<vec2f>;
-@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(1) var<storage, read> x: array<vec4u>;
+@group(0) @binding(2) var<storage, read> delta: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4u>;
 
 @compute @workgroup_size(kThreads)
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
-    let splits = attention_splits(step.position + 1u, kWindow, kMaxSplits);
-    let head = group.x;
-    let first = head * kMaxSplits;
-    var largest = -3.0e38;
-    for (var s = 0u; s < splits; s++) { largest = max(largest, stats[first + s].x); }
-    var sum = 0.0;
-    for (var s = 0u; s < splits; s++) { sum += stats[first + s].y * exp(stats[first + s].x - largest); }
-    for (var i = t; i < kDim; i += kThreads) {
-        var a = 0.0;
-        for (var s = 0u; s < splits; s++) {
-            a += parts[(first + s) * kDim + i] * exp(stats[first + s].x - largest);
-        }
-        y[head * kDim + i] = a / sum;
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) t: u32) {
+    let r = id.x;
+    let live = 16u * r < kCols;
+    var v = Run();
+    if (live) { v = merged(r, attention_splits(step.position + 1u, kWindow, kMaxSplits)); }
+    if (kPlanes == 1u) {
+        leave_run(r, t, v);
+    } else if (live) {
+        y[4u * r] = bitcast<vec4u>(v.v0);
+        y[4u * r + 1u] = bitcast<vec4u>(v.v1);
+        y[4u * r + 2u] = bitcast<vec4u>(v.v2);
+        y[4u * r + 3u] = bitcast<vec4u>(v.v3);
     }
 }

@@ -51,6 +51,10 @@ struct Run { v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f }
 
 fn scaled(a: Run, s: f32) -> Run { return Run(a.v0 * s, a.v1 * s, a.v2 * s, a.v3 * s); }
 
+fn times(a: Run, b: Run) -> Run { return Run(a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3); }
+
+fn plus(a: Run, b: Run) -> Run { return Run(a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3); }
+
 fn dot_runs(a: Run, b: Run) -> f32 { return dot(a.v0, b.v0) + dot(a.v1, b.v1) + dot(a.v2, b.v2) + dot(a.v3, b.v3); }
 
 // The four bytes of a word.

@@ -27,7 +27,7 @@ const Kernel kMatvec{"matvec",
                      wgsl::matvec,
                      {kRead, kRead, kRead, kRead, kRead, kRead, kWrite, kWrite},
                      8,
-                     needs::weights | needs::sums | needs::activations | needs::planes};
+                     needs::weights | needs::sums | needs::activations | needs::planes | needs::parts};
 const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::weights};
 const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, needs::weights};
 const Kernel kResidualNorm{
@@ -40,7 +40,11 @@ const Kernel kAttentionDecode{"attention_decode",
                               {kRead, kRead, kRead, kRead, kWrite, kWrite, kWrite, kWrite},
                               8,
                               needs::sums | needs::rope | needs::cache};
-const Kernel kAttentionMerge{"attention_merge", wgsl::attention_merge, {kRead, kRead, kRead, kWrite}, 4, 0};
+const Kernel kAttentionMerge{"attention_merge",
+                             wgsl::attention_merge,
+                             {kRead, kRead, kRead, kWrite},
+                             4,
+                             needs::sums | needs::planes | needs::parts};
 const Kernel kToPlanes{"to_planes", wgsl::to_planes, {kRead, kWrite}, 2, needs::sums | needs::planes};
 const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums};
 const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
@@ -101,6 +105,7 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
         out += wgsl::planes;
         if (!wants(needs::activations)) out += wgsl::plane_rows;  // it does not use them: it leaves them behind
     }
+    if (wants(needs::parts)) out += wgsl::parts;
     if (wants(needs::rope)) out += wgsl::rope;
     if (wants(needs::cache)) {
         out += kv_source(variant.kv);

@@ -22,7 +22,8 @@ enum : uint8_t {
     planes = 8,
     rope = 16,
     sampling = 32,
-    cache = 64,  // a format of keys and values
+    cache = 64,   // a format of keys and values
+    parts = 128,  // of an attention
 };
 }
 

@@ -9,8 +9,7 @@
 //           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers):
 //              h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
 //              x = rms(h'; norms[1]) (kNext 0: x = h'). The first workgroup also stores h', where no one else reads it.
-//           3: what the parts of an attention found, put together (attention_decode.wgsl); delta has their stats
-//           4: planes, as for 0, which the workgroup copies into its own memory first: worth it where it has many rows
+//           3: what the parts of an attention found, put together (parts.wgsl)
 // grid: (outputs / (groups · kOutputs), tokens, slots).
 // finish:  0  y = a                       1  y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up);
 //          2  y = gelu(a) · aux[t, r]        of a group's two rows one is gate's, the other up's
@@ -39,7 +38,7 @@ override kWindow: u32 = 0u;
 override kMaxSplits: u32 = 1u;
 override kLanes: u32 = 8u;
 override kThreads: u32 = 128u;
-override kRows: u32 = 2u;           // of W, a group's: 1 or 2
+override kRows: u32 = 2u;           // of W, a group's: 1, 2 or 4
 override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // of y
 override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;         // of a workgroup
 override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared; kLanes ≤ kUnits then
@@ -59,14 +58,6 @@ var<workgroup> outs: array<f32, kOutsHeld>;
 override kVecs: u32 = kCols / 4u;
 
 fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kCols) + kEps); }
-
-fn times(a: Run, b: Run) -> Run { return Run(a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3); }
-
-fn plus(a: Run, b: Run) -> Run { return Run(a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3); }
-
-fn x_run(i: u32) -> Run {
-    return Run(bitcast<vec4f>(x[i]), bitcast<vec4f>(x[i + 1u]), bitcast<vec4f>(x[i + 2u]), bitcast<vec4f>(x[i + 3u]));
-}
 
 fn norm_run(i: u32) -> Run { return Run(norms[i], norms[i + 1u], norms[i + 2u], norms[i + 3u]); }
 
@@ -108,47 +99,9 @@ fn seam(t: u32, store: bool) -> Run {
     return times(scaled(stream, inv_rms(scale * scale * max(whole, 0.0))), next);
 }
 
-// (largest, sum) of part s of a head whose first part is `first`; delta holds two a vec4.
-fn part_stats(first: u32, s: u32, splits: u32) -> vec2f {
-    if (s >= splits) { return vec2f(-3.0e38, 0.0); }
-    let two = delta[(first + s) / 2u];
-    return select(two.xy, two.zw, s % 2u == 1u);
-}
-
-// What the parts found for run r of the heads' outputs, four parts at a time.
-fn merged(r: u32, splits: u32) -> Run {
-    let first = 16u * r / kDim * kMaxSplits;
-    let stride = kDim / 4u;
-    let at = first * stride + 4u * (r % (kDim / 16u));
-    var largest = -3.0e38;
-    var sum = 0.0;
-    var v = Run();
-    for (var s = 0u; s < splits; s += 4u) {
-        let last = splits - 1u;
-        let v0 = x_run(at + s * stride);
-        let v1 = x_run(at + min(s + 1u, last) * stride);
-        let v2 = x_run(at + min(s + 2u, last) * stride);
-        let v3 = x_run(at + min(s + 3u, last) * stride);
-        let t0 = part_stats(first, s, splits);
-        let t1 = part_stats(first, s + 1u, splits);
-        let t2 = part_stats(first, s + 2u, splits);
-        let t3 = part_stats(first, s + 3u, splits);
-        let next = max(largest, max(max(t0.x, t1.x), max(t2.x, t3.x)));
-        let p = exp(vec4f(t0.x, t1.x, t2.x, t3.x) - next);
-        let fade = exp(largest - next);
-        largest = next;
-        sum = sum * fade + dot(p, vec4f(t0.y, t1.y, t2.y, t3.y));
-        v = plus(plus(scaled(v, fade), plus(scaled(v0, p.x), scaled(v1, p.y))),
-                 plus(scaled(v2, p.z), scaled(v3, p.w)));
-    }
-    return scaled(v, 1.0 / sum);
-}
-
 fn prepare(t: u32, base: u32, store: bool) {
     if (kSource == 2u) {
         keep_run(t, t, seam(t, store));
-    } else if (kSource == 4u) {
-        keep_planes(t);
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }
@@ -164,26 +117,48 @@ fn prepare(t: u32, base: u32, store: bool) {
     workgroupBarrier();
 }
 
-// The matrix row of the group's output `first`, and of the second row it computes; beyond the end the last one again.
-fn w_rows(first: u32) -> vec2u {
-    let row = min(first, kOut - 1u);
-    return vec2u(row, select(min(first + 1u, kOut - 1u), row + kOut, kFinish == 1u));
+// The matrix rows of a group whose first output is `first`; beyond the end the last one again.
+fn w_rows(first: u32) -> vec4u {
+    if (kFinish == 1u) {
+        let gates = min(vec2u(first, first + 1u), vec2u(kOut - 1u));
+        return select(vec4u(gates.x, gates.x + kOut, 0u, 0u), vec4u(gates, gates + kOut), kRows == 4u);
+    }
+    return min(vec4u(first, first + 1u, first + 2u, first + 3u), vec4u(kOut - 1u));
+}
+
+// What a thread has loaded of each of its group's rows.
+struct Loaded { w0: Weights, w1: Weights, w2: Weights, w3: Weights }
+
+fn loaded(rows: vec4u, u: u32) -> Loaded {
+    var out: Loaded;
+    out.w0 = weights(rows.x, u);
+    if (kRows > 1u) { out.w1 = weights(rows.y, u); }
+    if (kRows > 2u) {
+        out.w2 = weights(rows.z, u);
+        out.w3 = weights(rows.w, u);
+    }
+    return out;
+}
+
+fn loaded_dots(w: Loaded, a: Activations) -> vec4f {
+    var out = vec4f(weights_dot(w.w0, a), 0.0, 0.0, 0.0);
+    if (kRows > 1u) { out.y = weights_dot(w.w1, a); }
+    if (kRows > 2u) {
+        out.z = weights_dot(w.w2, a);
+        out.w = weights_dot(w.w3, a);
+    }
+    return out;
 }
 
 // Σ over this thread's units, for the rows of its group. With kAhead 1 the weights of the first unit are there already.
-fn dots(rows: vec2u, lane: u32, w0: Weights, w1: Weights) -> vec2f {
-    var sum = vec2f();
-    if (kAhead == 1u) {
-        let a = activations(lane);
-        sum.x = weights_dot(w0, a);
-        if (kRows > 1u) { sum.y = weights_dot(w1, a); }
-    }
+// A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
+fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {
+    var sum = vec4f();
+    if (kAhead == 1u) { sum = loaded_dots(first, activations(lane)); }
     for (var round = kAhead; round < kRounds; round++) {
         let u = round * kLanes + lane;
         if (kUnits % kLanes != 0u && u >= kUnits) { break; }
-        let b = activations(u);
-        sum.x += weights_dot(weights(rows.x, u), b);
-        if (kRows > 1u) { sum.y += weights_dot(weights(rows.y, u), b); }
+        sum += loaded_dots(loaded(rows, u), activations(u));
     }
     return sum;
 }
@@ -235,17 +210,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var base_row = 0u;
     if (kExperts > 0u) { base_row = aux[slot] * kWRows; }
     let rows = w_rows(first) + base_row;
-    var w0: Weights;
-    var w1: Weights;
-    if (kAhead == 1u) {
-        w0 = weights(rows.x, lane);
-        if (kRows > 1u) { w1 = weights(rows.y, lane); }
-    }
+    var ahead: Loaded;
+    if (kAhead == 1u) { ahead = loaded(rows, lane); }
     if (kSource != 0u) { prepare(t, select(token, slot, kXPerSlot == 1u) * kVecs, group.x == 0u && group.z == 0u); }
-    let sum = sum_lanes(vec4f(dots(rows, lane, w0, w1), 0.0, 0.0), t, kLanes);
+    let sum = sum_lanes(dots(rows, lane, ahead), t, kLanes);
     if (lane == 0u) {
-        finish(token, slot, first, place, sum.x, sum.y);
-        if (kOutputs > 1u) { finish(token, slot, first + 1u, place + 1u, sum.y, 0.0); }
+        for (var i = 0u; i < kOutputs; i++) {
+            let pair = select(0.0, sum[i + kOutputs], kFinish == 1u);
+            finish(token, slot, first + i, place + i, sum[i], pair);
+        }
     }
     if (kPlanes == 0u) { return; }
     workgroupBarrier();

@@ -3,7 +3,9 @@
 //   kAdd 1:  h = (h + rms(x; w)) · scale               (x: what the sub-layer computed)
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
 //   kNext 1: y = rms(h; w_next) · kNextScale
-// h, x, x2, y: [tokens, n] f32, n a multiple of 4. kPlanes 1: y is planes (planes.wgsl), of one token.
+// h, x, x2, y: [tokens, n] f32, n a multiple of 4.
+// kPlanes 1: y is planes (planes.wgsl), of one token; n is a multiple of 16 and at most 8192, so that everything is read
+// once, into registers.
 // The sums of both norms are made together, as in matvec.wgsl's seam.
 override kN: u32;
 override kAdd: u32 = 1u;
@@ -46,6 +48,55 @@ fn settled(row: Row, i: u32) -> vec4f {
     return v * row.next * w[kBefore * kVecs + i];
 }
 
+// What a thread holds of a row that becomes planes: a run of h, of what is added, of that times its norm, and of w_next.
+struct Held { stream: Run, change: Run, weighted: Run, next: Run }
+
+fn change_run(row: Row, i: u32) -> Run {
+    return Run(change(row.base, i, row.inner), change(row.base, i + 1u, row.inner), change(row.base, i + 2u, row.inner),
+               change(row.base, i + 3u, row.inner));
+}
+
+fn w_run(i: u32) -> Run { return Run(w[i], w[i + 1u], w[i + 2u], w[i + 3u]); }
+
+fn held(row: Row, r: u32) -> Held {
+    var out = Held();
+    if (16u * r >= kN) { return out; }
+    let i = 4u * r;
+    out.stream = Run(h[i], h[i + 1u], h[i + 2u], h[i + 3u]);
+    out.next = w_run(kBefore * kVecs + i);
+    if (kAdd > 0u) {
+        out.change = change_run(row, i);
+        out.weighted = times(out.change, w_run(i));
+    }
+    return out;
+}
+
+fn held_sums(a: Held) -> vec4f {
+    return vec4f(dot_runs(a.change, a.change), dot_runs(a.stream, a.stream), dot_runs(a.stream, a.weighted),
+                 dot_runs(a.weighted, a.weighted));
+}
+
+// With the sums over the row of |change|², |h|², h·weighted and |weighted|²: what h and y need.
+fn summed(before: Row, sums: vec4f) -> Row {
+    var row = before;
+    if (kAdd > 0u) { row.outer = inv_rms(sums.x); }
+    let whole = sums.y + row.outer * (2.0 * sums.z + row.outer * sums.w);
+    row.next = inv_rms(row.scale * row.scale * max(whole, 0.0)) * kNextScale;
+    return row;
+}
+
+// Run r of the new h, which is stored, and of y.
+fn leave_held(row: Row, r: u32, t: u32, a: Held) {
+    let v = scaled(plus(a.stream, scaled(a.weighted, row.outer)), row.scale);
+    if (16u * r < kN) {
+        h[4u * r] = v.v0;
+        h[4u * r + 1u] = v.v1;
+        h[4u * r + 2u] = v.v2;
+        h[4u * r + 3u] = v.v3;
+    }
+    leave_run(r, t, times(scaled(v, row.next), a.next));
+}
+
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let token = group.x;
@@ -62,6 +113,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         row.inner = vec2f(inv_rms(sums.x), inv_rms(sums.y));
         workgroupBarrier();
     }
+    if (kPlanes == 1u) {
+        let a = held(row, t);
+        let b = held(row, t + kThreads);
+        row = summed(row, first_sums(held_sums(a) + held_sums(b), t, kThreads));
+        leave_held(row, t, t, a);
+        if (kN > 16u * kThreads) { leave_held(row, t + kThreads, t, b); }
+        return;
+    }
     var part = vec4f();
     for (var i = t; i < kVecs; i += kThreads) {
         let v = h[row.base + i];
@@ -72,17 +131,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             part += vec4f(dot(c, c), 0.0, dot(v, weighted), dot(weighted, weighted));
         }
     }
-    let sums = first_sums(part, t, kThreads);
-    if (kAdd > 0u) { row.outer = inv_rms(sums.x); }
-    let whole = sums.y + row.outer * (2.0 * sums.z + row.outer * sums.w);
-    row.next = inv_rms(row.scale * row.scale * max(whole, 0.0)) * kNextScale;
-    if (kPlanes == 1u) {
-        for (var first = 0u; first < 4u * kUnits; first += kThreads) {
-            let i = 4u * (first + t);
-            leave_run(first + t, t, Run(settled(row, i), settled(row, i + 1u), settled(row, i + 2u), settled(row, i + 3u)));
-        }
-        return;
-    }
+    row = summed(row, first_sums(part, t, kThreads));
     for (var i = t; i < kVecs; i += kThreads) {
         let v = settled(row, i);
         if (kNext == 1u) { y[row.base + i] = bitcast<vec4u>(v); }

@@ -17,8 +17,6 @@ fn keep_run(r: u32, t: u32, v: Run) {
     held[at + 3u * kUnits] = v.v3;
 }
 
-fn keep_planes(t: u32) {}  // floats are never planes
-
 fn x_at(u: u32, i: u32) -> vec4f {
     if (kSource != 0u) { return held[i * kUnits + u]; }
     // Rows need not fill their last unit.

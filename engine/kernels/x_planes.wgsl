@@ -28,19 +28,6 @@ fn keep_run(r: u32, t: u32, v: Run) {
     if (r % 2u == 0u) { (*held).scale[run / 2u] = largest / kLargest; }
 }
 
-// Planes that an earlier kernel has left, into the workgroup's memory.
-fn keep_planes(t: u32) {
-    for (var i = t; i < 14u * kUnits; i += kThreads) {
-        if (i < 12u * kUnits) {
-            held_units[i % kUnits].planes[i / kUnits] = x[i];
-        } else if (i % 2u == 0u) {
-            held_units[(i - 12u * kUnits) / 2u].scale = bitcast<vec4f>(x[i]);
-        } else {
-            held_units[(i - 12u * kUnits) / 2u].sums = bitcast<vec4f>(x[i]);
-        }
-    }
-}
-
 fn activations(u: u32) -> Activations {
     if (kSource == 0u) {
         let at = 12u * kUnits + 2u * u;
@@ -67,7 +54,8 @@ fn run_dot(q: vec4u, low: vec4u, middle: vec4u, high: vec4u) -> vec2i {
 fn joined(v: vec2i) -> f32 { return f32(v.x) * 65536.0 + f32(v.y); }
 
 // Σ weight · x over a unit.
-fn weights_dot(w: Weights, a: Activations) -> f32 {
+fn weights_dot(loaded: Weights, a: Activations) -> f32 {
+    let w = unit_of(loaded);
     let r0 = run_dot(w.q0, a.l0, a.m0, a.h0);
     let r1 = run_dot(w.q1, a.l1, a.m1, a.h1);
     let r2 = run_dot(w.q2, a.l2, a.m2, a.h2);

@@ -11,7 +11,7 @@ namespace lapidary::kernels::check::matvec_cases {
 namespace {
 
 // Where x comes from; the numbers of matvec.wgsl.
-enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3, copied = 4 };
+enum class From : uint8_t { prepared = 0, floats = 1, seam = 2, parts = 3 };
 
 struct Source {
     From from = From::floats;
@@ -93,7 +93,6 @@ std::vector<Array> arrays_of(const Product& p, const Source& source, bool planes
 std::string source_text(const Source& source) {
     switch (source.from) {
         case From::prepared: return source.form == Activations::planes ? ", prepared planes" : ", prepared floats";
-        case From::copied: return ", copied planes";
         case From::floats: return "";
         case From::seam: return format(", after a seam ({} added, {})", int(source.add), source.next ? "norm" : "none");
         case From::parts: return format(", parts of heads of {} at {}", source.dim, source.position);
@@ -142,11 +141,10 @@ Case matvec(const Test& test) {
     std::string shape = shape_of(p) + source_text(source);
     if (test.planes) shape += ", to planes";
     shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
-    const bool prepared = source.from == From::prepared || source.from == From::copied;
     return {
         .shape = std::move(shape),
         .weights = p.type,
-        .only = prepared ? std::optional(source.form) : std::nullopt,
+        .only = source.from == From::prepared ? std::optional(source.form) : std::nullopt,
         .limit = limit_of(p),
         .dispatches = {{kMatvec, std::move(constants), grid}},
         .arrays = [p, source, planes = test.planes](Random& random) { return arrays_of(p, source, planes, random); }};
@@ -166,7 +164,6 @@ std::vector<Case> all() {
     constexpr Source kScales{.from = From::seam};
     constexpr Source kPreparedFloats{.from = From::prepared};
     constexpr Source kPreparedPlanes{.from = From::prepared, .form = Activations::planes};
-    constexpr Source kCopiedPlanes{.from = From::copied, .form = Activations::planes};
     const auto parts = [](uint32_t dim, uint32_t position, uint32_t window) {
         return Source{.from = From::parts, .dim = dim, .position = position, .window = window};
     };
@@ -194,8 +191,10 @@ std::vector<Case> all() {
     }
     out[out.size() - 2].quick = true;
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 128, 1}, kPreparedPlanes});
-    add({{.type = q6_k, .cols = 768, .out = 70}, {256, 8, 2, true}, kCopiedPlanes});
-    add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 16, 1}, kCopiedPlanes});
+    // Four rows a group, of which the last has but some; gate and up.
+    add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes});
+    add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 4, 4}, kPreparedPlanes});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {128, 8, 4}, kPreparedPlanes, true});
     add({{.type = q8_0, .cols = 96, .out = 192}, {256, 2, 1, true}, kScales, true});
     // As long as a seam may be.
     add({{.type = q6_k, .cols = 4096, .out = 9}, {256, 64, 1, true}, kWholeSeam});

@@ -83,6 +83,7 @@ std::vector<Case> all() {
         residual_norm({.n = 4, .tokens = 1, .add = 2, .next = false}),
         residual_norm({.n = 5376, .tokens = 1, .add = 1, .next = true, .planes = true}),
         residual_norm({.n = 96, .tokens = 1, .add = 0, .next = true, .planes = true}),
+        residual_norm({.n = 8192, .tokens = 1, .add = 2, .next = true, .planes = true}),
     };
     for (const size_t quick : {0u, 1u, 2u}) out[quick].quick = true;
     return out;

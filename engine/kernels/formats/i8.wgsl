@@ -10,7 +10,11 @@ fn scale_vec(row: u32, i: u32) -> vec4f {
     return bitcast<vec4f>(w[row * kRowVecs + kQuantVecs * kUnits + i]);
 }
 
-fn unit(row: u32, u: u32) -> Unit {
+alias Weights = Unit;
+
+fn weights(row: u32, u: u32) -> Weights {
     return Unit(quants(row, u, 0u), quants(row, u, 1u), quants(row, u, 2u), quants(row, u, 3u),
                 scale_vec(row, 2u * u), scale_vec(row, 2u * u + 1u));
 }
+
+fn unit_of(w: Weights) -> Unit { return w; }

@@ -5,9 +5,13 @@ const kBlockWords = 0u;
 const kPaired = true;
 const kShifted = true;
 
-fn unit(row: u32, u: u32) -> Unit {
-    let a = quants(row, u, 0u);
-    let b = quants(row, u, 1u);
-    let s = unpack2x16float(scale_word(row, u)).xxyy;
-    return Unit(low_nibbles(a), low_nibbles(b), high_nibbles(a), high_nibbles(b), s, 8.0 * s);
+struct Weights { a: vec4u, b: vec4u, scales: u32 }
+
+fn weights(row: u32, u: u32) -> Weights {
+    return Weights(quants(row, u, 0u), quants(row, u, 1u), scale_word(row, u));
+}
+
+fn unit_of(w: Weights) -> Unit {
+    let s = unpack2x16float(w.scales).xxyy;
+    return Unit(low_nibbles(w.a), low_nibbles(w.b), high_nibbles(w.a), high_nibbles(w.b), s, 8.0 * s);
 }

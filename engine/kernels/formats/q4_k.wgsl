@@ -6,12 +6,16 @@ const kBlockWords = 1u;
 const kPaired = true;
 const kShifted = true;
 
-fn unit(row: u32, u: u32) -> Unit {
-    let a = quants(row, u, 0u);
-    let b = quants(row, u, 1u);
-    let d = unpack2x16float(scale_word(row, kUnits + u / 4u));
-    let f = small(bytes_of(scale_word(row, u)));
+struct Weights { a: vec4u, b: vec4u, scales: u32, d: u32 }
+
+fn weights(row: u32, u: u32) -> Weights {
+    return Weights(quants(row, u, 0u), quants(row, u, 1u), scale_word(row, u), scale_word(row, kUnits + u / 4u));
+}
+
+fn unit_of(w: Weights) -> Unit {
+    let d = unpack2x16float(w.d);
+    let f = small(bytes_of(w.scales));
     let s = f.xy * d.x;
     let m = f.zw * d.y;
-    return Unit(low_nibbles(a), low_nibbles(b), high_nibbles(a), high_nibbles(b), s.xxyy, m.xxyy);
+    return Unit(low_nibbles(w.a), low_nibbles(w.b), high_nibbles(w.a), high_nibbles(w.b), s.xxyy, m.xxyy);
 }

@@ -12,15 +12,18 @@ fn fifth_bits(bits: u32, first: u32) -> vec4u {
     return (vec4u(b << 4u, b << 3u, b << 2u, b << 1u)) & vec4u(0x10101010u);
 }
 
-fn unit(row: u32, u: u32) -> Unit {
-    let a = quants(row, u, 0u);
-    let b = quants(row, u, 1u);
-    let d = unpack2x16float(scale_word(row, 3u * kUnits + u / 4u));
-    let f = small(bytes_of(scale_word(row, 3u * u)));
-    let low = scale_word(row, 3u * u + 1u);
-    let high = scale_word(row, 3u * u + 2u);
+struct Weights { a: vec4u, b: vec4u, scales: u32, low: u32, high: u32, d: u32 }
+
+fn weights(row: u32, u: u32) -> Weights {
+    return Weights(quants(row, u, 0u), quants(row, u, 1u), scale_word(row, 3u * u), scale_word(row, 3u * u + 1u),
+                   scale_word(row, 3u * u + 2u), scale_word(row, 3u * kUnits + u / 4u));
+}
+
+fn unit_of(w: Weights) -> Unit {
+    let d = unpack2x16float(w.d);
+    let f = small(bytes_of(w.scales));
     let s = f.xy * d.x;
     let m = f.zw * d.y;
-    return Unit(low_nibbles(a) | fifth_bits(low, 0u), low_nibbles(b) | fifth_bits(low, 4u),
-                high_nibbles(a) | fifth_bits(high, 0u), high_nibbles(b) | fifth_bits(high, 4u), s.xxyy, m.xxyy);
+    return Unit(low_nibbles(w.a) | fifth_bits(w.low, 0u), low_nibbles(w.b) | fifth_bits(w.low, 4u),
+                high_nibbles(w.a) | fifth_bits(w.high, 0u), high_nibbles(w.b) | fifth_bits(w.high, 4u), s.xxyy, m.xxyy);
 }

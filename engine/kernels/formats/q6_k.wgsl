@@ -6,13 +6,17 @@ const kBlockWords = 1u;
 const kPaired = false;
 const kShifted = true;
 
-fn unit(row: u32, u: u32) -> Unit {
-    let a = quants(row, u, 0u);
-    let b = quants(row, u, 1u);
-    let h = quants(row, u, 2u);
-    let d = bitcast<f32>(scale_word(row, kUnits + u / 4u));
-    let s = d * signed_bytes(scale_word(row, u));
+struct Weights { a: vec4u, b: vec4u, high: vec4u, scales: u32, d: u32 }
+
+fn weights(row: u32, u: u32) -> Weights {
+    return Weights(quants(row, u, 0u), quants(row, u, 1u), quants(row, u, 2u), scale_word(row, u),
+                   scale_word(row, kUnits + u / 4u));
+}
+
+fn unit_of(w: Weights) -> Unit {
+    let h = w.high;
+    let s = bitcast<f32>(w.d) * signed_bytes(w.scales);
     let pair = vec4u(0x30303030u);
-    return Unit(low_nibbles(a) | ((h << vec4u(4u)) & pair), low_nibbles(b) | ((h << vec4u(2u)) & pair),
-                high_nibbles(a) | (h & pair), high_nibbles(b) | ((h >> vec4u(2u)) & pair), s, 32.0 * s);
+    return Unit(low_nibbles(w.a) | ((h << vec4u(4u)) & pair), low_nibbles(w.b) | ((h << vec4u(2u)) & pair),
+                high_nibbles(w.a) | (h & pair), high_nibbles(w.b) | ((h >> vec4u(2u)) & pair), s, 32.0 * s);
 }

@@ -5,7 +5,12 @@ const kBlockWords = 0u;
 const kPaired = true;
 const kShifted = false;
 
-fn unit(row: u32, u: u32) -> Unit {
-    return Unit(quants(row, u, 0u), quants(row, u, 1u), quants(row, u, 2u), quants(row, u, 3u),
-                unpack2x16float(scale_word(row, u)).xxyy, vec4f());
+struct Weights { q0: vec4u, q1: vec4u, q2: vec4u, q3: vec4u, scales: u32 }
+
+fn weights(row: u32, u: u32) -> Weights {
+    return Weights(quants(row, u, 0u), quants(row, u, 1u), quants(row, u, 2u), quants(row, u, 3u), scale_word(row, u));
+}
+
+fn unit_of(w: Weights) -> Unit {
+    return Unit(w.q0, w.q1, w.q2, w.q3, unpack2x16float(w.scales).xxyy, vec4f());
 }

@@ -8,9 +8,9 @@ struct Unit {
     shift: vec4f,
 }
 
-// What a thread loads at once.
-alias Weights = Unit;
-fn weights(row: u32, u: u32) -> Weights { return unit(row, u); }
+// Unit u of a row. What is asked for early takes few registers until it is used: Weights, the format's own, is what is
+// loaded, and unit_of unpacks it.
+fn unit(row: u32, u: u32) -> Unit { return unit_of(weights(row, u)); }
 
 override kUnits: u32 = (kCols + 63u) / 64u;
 override kRowVecs: u32 = kQuantVecs * kUnits + (kScaleWords * kUnits + kBlockWords * ((kUnits + 3u) / 4u) + 3u) / 4u;
@@ -27,7 +27,7 @@ fn scale_word(row: u32, i: u32) -> u32 {
 fn low_nibbles(v: vec4u) -> vec4u { return v & vec4u(0x0F0F0F0Fu); }
 fn high_nibbles(v: vec4u) -> vec4u { return (v >> vec4u(4u)) & vec4u(0x0F0F0F0Fu); }
 
-// Run r of a row as it is loaded, and as floats: what is asked for early takes few registers until it is used.
+// Run r of a row, likewise.
 struct Packed { q: vec4u, scale: f32, shift: f32 }
 
 fn packed(row: u32, r: u32) -> Packed {
