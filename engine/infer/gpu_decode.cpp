@@ -49,6 +49,8 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
                                     : dear                        ? Preparing::dear
                                                                   : Preparing::cheap;
         const MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, preparing);
+        // To software it is a second copy of the loop's body to compile, and no memory is far away.
+        const bool ahead = source.from != From::prepared && !pairs && !device().info().software;
         std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
                                                 {"kOut", double(out)},
                                                 {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
@@ -59,7 +61,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
                                                 {"kLanes", double(division.lanes)},
                                                 {"kRows", double(division.rows)},
                                                 {"kThreads", double(division.threads)},
-                                                {"kAhead", source.from != From::prepared && !pairs ? 1.0 : 0.0}};
+                                                {"kAhead", ahead ? 1.0 : 0.0}};
         if (p.finish == Finish::gelu_times_aux) {
             constants.push_back({"kAuxStride", double(p.aux_stride)});
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
