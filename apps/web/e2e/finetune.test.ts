@@ -111,7 +111,12 @@ async function untilStored(page: Page): Promise<void> {
         open.close();
         return runs.some(({ state, step, saved }) => state === 'paused' && saved === step);
     };
-    while (!(await page.evaluate(isStored))) await page.waitForTimeout(50);
+    // Not waitForFunction, to which any promise is true.
+    const late = Date.now() + 30_000;
+    while (!(await page.evaluate(isStored))) {
+        assert.ok(Date.now() < late, 'what was learnt is not on the disk after 30 seconds');
+        await page.waitForTimeout(50);
+    }
 }
 
 test('a training that was broken off by a reload goes on from where it was', { skip: app.skip }, async () => {
