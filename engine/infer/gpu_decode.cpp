@@ -10,18 +10,35 @@
 namespace lapidary::infer {
 namespace {
 
-// How many query heads that share a key head one workgroup takes. Two read less, but there are fewer workgroups then, each
-// with more to do: where a window limits how much there is to read, one.
-uint32_t heads_together(const gpu::Info& info, const model::LayerConfig& shape) {
-    constexpr uint32_t kOthers = 5 * 1024;                   // sums, scales, statistics
-    const uint32_t rows = (2 + 2 + 2) * shape.head_dim * 4;  // queries, the token's own, what teams add up
-    const uint32_t sharing = shape.heads / shape.kv_heads;
-    return !shape.sliding && sharing % 2 == 0 && rows + kOthers <= info.max_workgroup_bytes ? 2 : 1;
+// How attention_decode's workgroups are made: `heads` query heads that share a key head, and room for the outputs of
+// `held_teams` teams. Two heads read less, but there are fewer workgroups then, each with more to do: where a window limits
+// how much there is to read, one.
+struct AttentionDivision {
+    uint32_t heads = 1;
+    uint32_t held_teams = 2;
+};
+
+AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConfig& shape) {
+    const auto fits = [&](AttentionDivision division) {
+        constexpr uint32_t kOthers = 5 * 1024;                           // sums, scales, statistics
+        const uint32_t rows = division.heads + 2 + division.held_teams;  // queries, the token's own, what teams add up
+        return rows * shape.head_dim * 4 + kOthers <= info.max_workgroup_bytes;
+    };
+    AttentionDivision out;
+    const bool shared = shape.heads / shape.kv_heads % 2 == 0;
+    if (!shape.sliding && shared && fits({.heads = 2})) out.heads = 2;
+    for (const uint32_t teams : {4, 8}) {
+        if (fits({out.heads, teams})) out.held_teams = teams;
+    }
+    return out;
 }
 
 // The longest row that the workgroups of a product prepare, each for itself. A seam must fit into their registers, a run of 16
 // a thread; and models with longer rows have so many of them that preparing x once, before the product, costs less.
 constexpr uint64_t kMostPrepared = 16ull * 256;
+
+// What the offset of a binding must be a multiple of, on any GPU.
+constexpr uint64_t kBindingAlignment = 256;
 
 // The longest row that residual_norm leaves as planes.
 constexpr uint64_t kMostLeft = 2 * kMostPrepared;
@@ -51,17 +68,26 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         const MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, preparing);
         // To software it is a second copy of the loop's body to compile, and no memory is far away.
         const bool ahead = source.from != From::prepared && !pairs && !device().info().software;
-        std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},
-                                                {"kOut", double(out)},
-                                                {"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)},
-                                                {"kYOffset", double(p.y_offset + (whole ? 0 : piece.first_row))},
-                                                {"kFinish", double(p.finish)},
-                                                {"kPlanes", p.planes ? 1.0 : 0.0},
-                                                {"kSource", double(source.from)},
-                                                {"kLanes", double(division.lanes)},
-                                                {"kRows", double(division.rows)},
-                                                {"kThreads", double(division.threads)},
-                                                {"kAhead", ahead ? 1.0 : 0.0}};
+        const uint32_t outputs = division.outputs(pairs);
+        const bool one = block == 1 && p.experts == 0;
+        uint64_t y_first = p.y_offset + (whole ? 0 : piece.first_row);
+        gpu::Binding y = p.y;
+        // Products that differ in nothing but where their rows go and how many they are share a pipeline: the GPU's caches
+        // have room for the code of about one layer (docs/performance.md).
+        if (one && y_first * sizeof(float) % kBindingAlignment == 0) {
+            y.offset += y_first * sizeof(float);
+            y.size -= y_first * sizeof(float);
+            y_first = 0;
+        }
+        std::vector<gpu::Constant> constants = {
+            {"kCols", double(m.cols)},        {"kYOffset", double(y_first)},
+            {"kFinish", double(p.finish)},    {"kPlanes", p.planes ? 1.0 : 0.0},
+            {"kSource", double(source.from)}, {"kLanes", double(division.lanes)},
+            {"kRows", double(division.rows)}, {"kThreads", double(division.threads)},
+            {"kAhead", ahead ? 1.0 : 0.0}};
+        const bool grid_says = one && !pairs && !p.planes && out % outputs == 0;
+        if (!grid_says) constants.push_back({"kOut", double(out)});
+        if (!one) constants.push_back({"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)});
         if (p.finish == Finish::gelu_times_aux) {
             constants.push_back({"kAuxStride", double(p.aux_stride)});
             constants.push_back({"kAuxOffset", double(p.aux_offset)});
@@ -86,11 +112,11 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         }
         const auto or_nothing = [&](gpu::Binding binding) { return binding.buffer != 0 ? binding : a_.step; };
         const gpu::Binding h = source.h.buffer != 0 ? source.h : gpu::Binding{a_.spare.buffer, 0, 256};
-        const uint32_t outputs = division.outputs(pairs);
         CO_TRY(co_await program.add(kernels::kMatvec, constants,
                                     {piece.binding, source.x, or_nothing(source.delta), or_nothing(source.norms),
-                                     or_nothing(p.aux), a_.step, h, p.y},
-                                    {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, m.format));
+                                     or_nothing(p.aux), a_.step, h, y},
+                                    {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, m.format,
+                                    format("{} {}", m.cols, out)));
     }
     co_return Status{};
 }
@@ -110,7 +136,7 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
         co_return co_await matvec(program, p, {.from = From::prepared, .x = p.x});
     }
     CO_TRY(co_await program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes},
-                                {ceil_div(m.cols, 16 * 64), 1, 1}));
+                                {ceil_div(m.cols, 8 * 64), 1, 1}));
     co_return co_await matvec(program, p, {.from = From::prepared, .x = a_.planes});
 }
 
@@ -199,7 +225,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
     }
     CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));
     const uint32_t splits = max_splits(layer);
-    const uint32_t together = heads_together(device().info(), shape);
+    const AttentionDivision division = divide_attention(device().info(), shape);
     const uint32_t window = shape.sliding ? config.sliding_window : 0;
     CO_TRY(
         co_await program.add(kernels::kAttentionDecode,
@@ -212,11 +238,12 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               {"kRing", double(cache.ring)},
                               {"kWindow", double(window)},
                               {"kEps", double(config.norm_epsilon)},
-                              {"kGroup", double(together)},
+                              {"kGroup", double(division.heads)},
+                              {"kHeldTeams", double(division.held_teams)},
                               {"kMaxSplits", double(splits)}},
                              {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
                               cache.k, cache.v, a_.parts, a_.stats},
-                             {shape.heads / together, splits, 1}));
+                             {shape.heads / division.heads, splits, 1}));
     const GpuMatrix& out = model_->layers[layer].attn_output;
     if (out.cols <= kMostPrepared && fits_workgroup(device().info(), form_for(out), out.cols)) {
         CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
@@ -235,7 +262,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                                      {"kWindow", double(window)},
                                      {"kMaxSplits", double(splits)},
                                      {"kPlanes", planes ? 1.0 : 0.0}},
-                                    {a_.step, a_.parts, a_.stats, product.x}, {ceil_div(out.cols, 16 * 64), 1, 1}));
+                                    {a_.step, a_.parts, a_.stats, product.x}, {ceil_div(out.cols, 8 * 64), 1, 1}));
         CO_TRY(co_await (planes ? matvec(program, product, {.from = From::prepared, .x = a_.planes})
                                 : row_product(program, product)));
     }

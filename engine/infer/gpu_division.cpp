@@ -25,7 +25,9 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     };
     const uint32_t fewest = pairs ? 2 : 1;
     if (tall && pairs) return {.threads = 128, .lanes = up_to_units(8), .rows = 4};
-    MatvecDivision out{.threads = 128, .lanes = up_to_units(tall ? 16 : 8), .rows = tall ? 4u : 2u};
+    // At a seam a thread norms eight elements.
+    const bool wide = preparing == Preparing::cheap && cols > 8ull * 128 && !info.software;
+    MatvecDivision out{.threads = wide ? 256u : 128u, .lanes = up_to_units(tall ? 16 : 8), .rows = tall ? 4u : 2u};
     if (preparing == Preparing::dear || (pairs && preparing == Preparing::none)) {
         const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
         return {.threads = 256, .lanes = lanes, .rows = fewest};

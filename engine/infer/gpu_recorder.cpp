@@ -67,12 +67,14 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
 }
 
 Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                              std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format) {
+                              std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format,
+                              std::string sizes) {
     std::string label(kernel.name);
     if (kernel.reads_weights()) label += " " + std::string(kernels::format_name(format));
+    if (!sizes.empty()) label += " " + sizes;
     for (const gpu::Constant& constant : constants) {
         const bool is_size = constant.name == "kOut" || constant.name == "kCols" || constant.name == "kDim";
-        if (is_size) label += lapidary::format(" {}", uint64_t(constant.value));
+        if (is_size && sizes.empty()) label += lapidary::format(" {}", uint64_t(constant.value));
     }
     wanted_.push_back({.kernel = &kernel, .format = format, .constants = std::move(constants)});
     dispatches_.push_back({.bindings = std::move(bindings), .grid = grid, .label = std::move(label)});

@@ -61,8 +61,10 @@ class GpuRecorder {
     GpuRecorder(GpuResources& resources, Cancel cancel, GpuResources* keeper = nullptr)
         : resources_(resources), keeper_(keeper != nullptr ? *keeper : resources), cancel_(std::move(cancel)) {}
 
+    // `sizes`: for profiles, where the constants do not say them.
     Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                     std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32);
+                     std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32,
+                     std::string sizes = {});
     // Makes the pipelines, then the program.
     Task<Result<gpu::Id>> finish();
 

@@ -21,13 +21,14 @@ override kWindow: u32 = 0u;
 override kEps: f32 = 1e-6;
 override kGroup: u32 = 1u;  // 1 or 2
 override kMaxSplits: u32 = 8u;
+override kHeldTeams: u32 = 2u;  // how many teams' outputs there is room for when they are added up: 2, 4 or 8
 const kThreads = 256u;
 const kTeams = kThreads / 32u;
 const kTile = 4u * kTeams;
 
 @group(0) @binding(0) var<storage, read> step: Step;
-@group(0) @binding(1) var<storage, read> qkv: array<vec4f>;
-@group(0) @binding(2) var<storage, read> norms: array<vec4f>;
+@group(0) @binding(1) var<storage, read> qkv: array<vec2f>;
+@group(0) @binding(2) var<storage, read> norms: array<vec2f>;
 @group(0) @binding(3) var<storage, read> rates: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> k_cache: array<vec4u>;
 @group(0) @binding(5) var<storage, read_write> v_cache: array<vec4u>;
@@ -36,65 +37,69 @@ const kTile = 4u * kTeams;
 override kQueryVecs: u32 = kGroup * kDim / 4u;
 override kKeyVecs: u32 = kDim / 4u;
 var<workgroup> query: array<vec4f, kQueryVecs>;
-var<workgroup> scales: array<f32, 4>;
-var<workgroup> team_stats: array<vec4f, kTeams>;  // largest and sum of a head, then of the other
-override kHeldVecs: u32 = 2u * kKeyVecs;
+// Of each team the largest score and the sum, of a head and of the other.
+var<workgroup> team_stats: array<vec2f, kTeams>;
+var<workgroup> team_sums: array<vec2f, kTeams>;
+override kHeldVecs: u32 = kHeldTeams * kKeyVecs;
 var<workgroup> held: array<vec4f, kHeldVecs>;
 // vec4s of a cache row that a thread holds: every 32nd.
 override kSlots: u32 = (kRowVecs + 31u) / 32u;
 
-// A quarter of the threads for each of: two query heads, the token's own key, its own value. A thread norms and turns four
-// pairs (element i and i + kDim / 2), so that a vec4 has one writer. Everything is loaded before anything is waited for.
+// A quarter of the threads for each of: two query heads, the token's own key, its own value.
 const kRoleThreads = kThreads / 4u;
 const kKeyRole = 2u;
 const kValueRole = 3u;
 
-fn prepare(first_head: u32, kv: u32, own_too: bool, t: u32) {
-    let role = t / kRoleThreads;
-    let i = 4u * (t % kRoleThreads);
-    let live = i < kDim / 2u && (role < kGroup || (role >= kKeyRole && own_too));
-    var a = vec4f();
-    var b = vec4f();
-    var norm_a = vec4f(1.0);
-    var norm_b = vec4f(1.0);
-    var cosine = vec4f(1.0);
-    var sine = vec4f();
-    if (live) {
-        let own_base = select(kVOffset, kKOffset, role == kKeyRole) + kv * kDim;
-        let at = (select(own_base, (first_head + role) * kDim, role < kKeyRole) + i) / 4u;
-        a = qkv[at];
-        b = qkv[at + kDim / 8u];
-        if (role != kValueRole) {
-            let norm = (select(0u, kDim, role == kKeyRole) + i) / 4u;
-            norm_a = norms[norm];
-            norm_b = norms[norm + kDim / 8u];
-            let turn0 = cos_sin(turns_at(step.position, rates[i]));
-            let turn1 = cos_sin(turns_at(step.position, rates[i + 1u]));
-            let turn2 = cos_sin(turns_at(step.position, rates[i + 2u]));
-            let turn3 = cos_sin(turns_at(step.position, rates[i + 3u]));
-            cosine = vec4f(turn0.x, turn1.x, turn2.x, turn3.x);
-            sine = vec4f(turn0.y, turn1.y, turn2.y, turn3.y);
-        }
+// Two neighbouring elements of a query, key or value, and two that are kDim / 2 further on: those are turned together.
+struct Pairs { a: vec2f, b: vec2f, norm_a: vec2f, norm_b: vec2f, rate0: vec4f, rate1: vec4f }
+
+// A thread has those at 2 · lane and, where there are more than twice as many pairs as threads, kFurther behind them.
+const kFurther = 2u * kRoleThreads;
+
+fn pairs_at(i: u32, role: u32, first_head: u32, kv: u32) -> Pairs {
+    var out = Pairs(vec2f(), vec2f(), vec2f(1.0), vec2f(1.0), vec4f(), vec4f());
+    if (i >= kDim / 2u || select(role >= kGroup, kOwns == 0u, role >= kKeyRole)) { return out; }
+    let own_base = select(kVOffset, kKOffset, role == kKeyRole) + kv * kDim;
+    let at = (select(own_base, (first_head + role) * kDim, role < kKeyRole) + i) / 2u;
+    out.a = qkv[at];
+    out.b = qkv[at + kDim / 4u];
+    if (role != kValueRole) {  // values are neither scaled nor turned
+        let norm = (select(0u, kDim, role == kKeyRole) + i) / 2u;
+        out.norm_a = norms[norm];
+        out.norm_b = norms[norm + kDim / 4u];
+        out.rate0 = rates[i];
+        out.rate1 = rates[i + 1u];
     }
-    let sum = sum_lanes(vec4f(dot(a, a) + dot(b, b), 0.0, 0.0, 0.0), t, kRoleThreads).x;
-    if (i == 0u) { scales[role] = 1.0 / sqrt(sum / f32(kDim) + kEps); }
-    workgroupBarrier();
-    a *= scales[role] * norm_a;
-    b *= scales[role] * norm_b;
+    return out;
+}
+
+fn squares(p: Pairs) -> f32 { return dot(p.a, p.a) + dot(p.b, p.b); }
+
+// Where query and `own` keep pairs at i, normed and turned.
+fn keep_pairs(p: Pairs, i: u32, role: u32, inverse: f32) {
+    if (i >= kDim / 2u) { return; }
+    let a = p.a * inverse * p.norm_a;
+    let b = p.b * inverse * p.norm_b;
+    let turn0 = cos_sin(turns_at(step.position, p.rate0));
+    let turn1 = cos_sin(turns_at(step.position, p.rate1));
+    let cosine = vec2f(turn0.x, turn1.x);
+    let sine = vec2f(turn0.y, turn1.y);
     let x = a * cosine - b * sine;
     let y = a * sine + b * cosine;
-    if (live && role < kKeyRole) {
-        query[(role * kDim + i) / 4u] = x;
-        query[(role * kDim + i) / 4u + kDim / 8u] = y;
+    let near = (role % 2u) * kDim + i;
+    let far = near + kDim / 2u;
+    if (role < kGroup) {
+        query[near / 4u][near % 4u] = x.x;
+        query[near / 4u][near % 4u + 1u] = x.y;
+        query[far / 4u][far % 4u] = y.x;
+        query[far / 4u][far % 4u + 1u] = y.y;
     }
-    if (live && role >= kKeyRole) {
-        let at = (role - kKeyRole) * kDim + i;
-        for (var j = 0u; j < 4u; j++) {
-            own[at + j] = x[j];
-            own[at + kDim / 2u + j] = y[j];
-        }
+    if (role >= kKeyRole) {
+        own[near] = x.x;
+        own[near + 1u] = x.y;
+        own[far] = y.x;
+        own[far + 1u] = y.y;
     }
-    workgroupBarrier();
 }
 
 // The token's own key and value into the cache, each by half of the threads. Workgroups that share a key head write the
@@ -131,8 +136,7 @@ struct Share { a: vec4u, b: vec4u, c: vec4u, d: vec4u, scale: vec4u }
 // Where vec4 `slot` of the thread's share is in a row; beyond the end the last one, which counts nothing.
 fn slot_at(slot: u32, lane: u32) -> u32 { return min(lane + 32u * slot, kRowVecs - 1u); }
 
-fn key_share(key: u32, kv: u32, lane: u32) -> Share {
-    let row = cache_row(key, kv);
+fn key_share(row: u32, lane: u32) -> Share {
     let at = row * kRowVecs;
     var out = Share();
     out.a = k_cache[at + slot_at(0u, lane)];
@@ -146,8 +150,7 @@ fn key_share(key: u32, kv: u32, lane: u32) -> Share {
 }
 
 // The same of the other cache: WGSL does not pass them to functions.
-fn value_share(key: u32, kv: u32, lane: u32) -> Share {
-    let row = cache_row(key, kv);
+fn value_share(row: u32, lane: u32) -> Share {
     let at = row * kRowVecs;
     var out = Share();
     out.a = v_cache[at + slot_at(0u, lane)];
@@ -162,16 +165,19 @@ fn value_share(key: u32, kv: u32, lane: u32) -> Share {
 
 struct Four { s0: Share, s1: Share, s2: Share, s3: Share }
 
-// Of the team's keys of a tile, every eighth one; beyond the end the last one.
-fn four_keys(key: u32, last: u32, kv: u32, lane: u32) -> Four {
-    return Four(key_share(min(key, last), kv, lane), key_share(min(key + kTeams, last), kv, lane),
-                key_share(min(key + 2u * kTeams, last), kv, lane), key_share(min(key + 3u * kTeams, last), kv, lane));
+// The rows of a team's keys of a tile, every eighth one; beyond the end the last one.
+fn tile_rows(tile: u32, last: u32, kv: u32, team: u32) -> vec4u {
+    let place = tile % kRing + min(vec4u(team, team + kTeams, team + 2u * kTeams, team + 3u * kTeams), vec4u(last - tile));
+    return select(place, place - kRing, place >= vec4u(kRing)) * kKvHeads + kv;
 }
 
-fn four_values(key: u32, last: u32, kv: u32, lane: u32) -> Four {
-    return Four(value_share(min(key, last), kv, lane), value_share(min(key + kTeams, last), kv, lane),
-                value_share(min(key + 2u * kTeams, last), kv, lane),
-                value_share(min(key + 3u * kTeams, last), kv, lane));
+fn four_keys(rows: vec4u, lane: u32) -> Four {
+    return Four(key_share(rows.x, lane), key_share(rows.y, lane), key_share(rows.z, lane), key_share(rows.w, lane));
+}
+
+fn four_values(rows: vec4u, lane: u32) -> Four {
+    return Four(value_share(rows.x, lane), value_share(rows.y, lane), value_share(rows.z, lane),
+                value_share(rows.w, lane));
 }
 
 // The elements of a share, without their scale.
@@ -211,20 +217,29 @@ fn query_run(head: u32, lane: u32) -> Run {
 // What a team has found for a head. The sums over the keys, the thread's share of Σ p · v.
 struct Found { largest: f32, sum: f32, v: Run }
 
-fn weighted(a: vec4f, b: vec4f, c: vec4f, d: vec4f, p: vec4f) -> vec4f { return a * p.x + b * p.y + c * p.z + d * p.w; }
+// This thread's share of the scores of four keys.
+fn scores(keys: Four, query: Run, lane: u32) -> vec4f {
+    return four_scales(keys, lane) * vec4f(dot_runs(query, share_run(keys.s0)), dot_runs(query, share_run(keys.s1)),
+                                           dot_runs(query, share_run(keys.s2)), dot_runs(query, share_run(keys.s3)));
+}
 
-// With four more keys: their scores, which of them there are, their values (a to d) and the scales of these.
-fn with_keys(f: Found, score: vec4f, live: vec4<bool>, a: Run, b: Run, c: Run, d: Run, scale: vec4f) -> Found {
+// What four more keys weigh (those that there are), and what everything before them loses.
+struct Weighed { largest: f32, fade: f32, p: vec4f }
+
+fn weights_of(f: Found, score: vec4f, live: vec4<bool>) -> Weighed {
     let s = select(vec4f(-3.0e38), score, live);
     let next = max(f.largest, max(max(s.x, s.y), max(s.z, s.w)));
-    let fade = exp(f.largest - next);
-    let p = select(vec4f(), exp(s - next), live);
-    let q = p * scale;
-    return Found(next, f.sum * fade + dot(p, vec4f(1.0)),
-                 Run(f.v.v0 * fade + weighted(a.v0, b.v0, c.v0, d.v0, q),
-                     f.v.v1 * fade + weighted(a.v1, b.v1, c.v1, d.v1, q),
-                     f.v.v2 * fade + weighted(a.v2, b.v2, c.v2, d.v2, q),
-                     f.v.v3 * fade + weighted(a.v3, b.v3, c.v3, d.v3, q)));
+    return Weighed(next, exp(f.largest - next), select(vec4f(), exp(s - next), live));
+}
+
+fn with_values(f: Found, w: Weighed, values: Four, lane: u32) -> Found {
+    let q = w.p * four_scales(values, lane);
+    var v = scaled(f.v, w.fade);
+    v = plus(v, scaled(share_run(values.s0), q.x));
+    v = plus(v, scaled(share_run(values.s1), q.y));
+    v = plus(v, scaled(share_run(values.s2), q.z));
+    v = plus(v, scaled(share_run(values.s3), q.w));
+    return Found(w.largest, f.sum * w.fade + dot(w.p, vec4f(1.0)), v);
 }
 
 // Adds number n of the thread's vec4s to those of the teams before it; with `fresh` there were none.
@@ -234,30 +249,39 @@ fn hold(n: u32, slot: u32, lane: u32, fresh: bool, v: vec4f) {
     held[slot * kKeyVecs + at] = select(held[slot * kKeyVecs + at], vec4f(), fresh) + v;
 }
 
-// One head's outputs: the teams added up, two at a time.
+// One head's outputs: the teams added up, as many at a time as there is room for.
 fn store_head(head: u32, split: u32, t: u32, v: Run) {
     let team = t / 32u;
     let lane = t % 32u;
-    for (var round = 0u; round < kTeams / 2u; round++) {
+    for (var round = 0u; round < kTeams / kHeldTeams; round++) {
         workgroupBarrier();
-        if (team / 2u == round) {
-            hold(0u, team % 2u, lane, round == 0u, v.v0);
-            hold(1u, team % 2u, lane, round == 0u, v.v1);
-            hold(2u, team % 2u, lane, round == 0u, v.v2);
-            hold(3u, team % 2u, lane, round == 0u, v.v3);
+        if (team / kHeldTeams == round) {
+            hold(0u, team % kHeldTeams, lane, round == 0u, v.v0);
+            hold(1u, team % kHeldTeams, lane, round == 0u, v.v1);
+            hold(2u, team % kHeldTeams, lane, round == 0u, v.v2);
+            hold(3u, team % kHeldTeams, lane, round == 0u, v.v3);
         }
     }
     workgroupBarrier();
-    if (t < kKeyVecs) { parts[(head * kMaxSplits + split) * kKeyVecs + t] = held[t] + held[kKeyVecs + t]; }
+    if (t >= kKeyVecs) { return; }
+    var sum = held[t];
+    for (var i = 1u; i < kHeldTeams; i++) { sum += held[i * kKeyVecs + t]; }
+    parts[(head * kMaxSplits + split) * kKeyVecs + t] = sum;
 }
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
+    let first_head = group.x * kGroup;
+    let kv = first_head / (kHeads / kKvHeads);
+    // What does not depend on where we are in the text is on its way before we know that.
+    let role = t / kRoleThreads;
+    let pair = 2u * (t % kRoleThreads);
+    let near = pairs_at(pair, role, first_head, kv);
+    var further = Pairs();
+    if (kDim > 2u * kFurther) { further = pairs_at(pair + kFurther, role, first_head, kv); }
     let end = step.position + 1u;
     let splits = attention_splits(end, kWindow, kMaxSplits);
     if (group.y >= splits) { return; }
-    let first_head = group.x * kGroup;
-    let kv = first_head / (kHeads / kKvHeads);
     var begin = 0u;
     if (kWindow > 0u && end > kWindow) { begin = end - kWindow; }
     // This part's share of [begin, end).
@@ -268,52 +292,54 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
 
     let team = t / 32u;
     let lane = t % 32u;
-    var keys = four_keys(first + team, last - 1u, kv, lane);
-    var values = four_values(first + team, last - 1u, kv, lane);
-    prepare(first_head, kv, own_too, t);
-    if (own_too) { store_own(kv, t); }
-
-    let query0 = query_run(0u, lane);
-    let query1 = query_run(kGroup - 1u, lane);
+    var query0 = Run();
+    var query1 = Run();
     var found0 = Found(-3.0e38, 0.0, Run());
     var found1 = found0;
-    for (var tile = first; tile < last; tile += kTile) {
+    var ready = false;
+    var tile = first;
+    while (tile < last) {
+        // The first keys and values are on their way while the queries are prepared. There is one place in the code where
+        // they are loaded: it is long.
+        let rows = tile_rows(tile, last - 1u, kv, team);
+        let keys = four_keys(rows, lane);
+        let values = four_values(rows, lane);
+        if (!ready) {
+            ready = true;
+            let sums = first_sums(
+                select(vec4f(), vec4f(squares(near) + squares(further)), vec4u(role) == vec4u(0u, 1u, 2u, 3u)), t, kThreads);
+            let inverse = 1.0 / sqrt(sums[role] / f32(kDim) + kEps);
+            keep_pairs(near, pair, role, inverse);
+            if (kDim > 2u * kFurther) { keep_pairs(further, pair + kFurther, role, inverse); }
+            workgroupBarrier();
+            query0 = query_run(0u, lane);
+            query1 = query_run(kGroup - 1u, lane);
+            if (own_too) {
+                store_own(kv, t);
+                continue;  // with what has just been stored
+            }
+        }
         let key = tile + team;
-        if (tile != first || own_too) {
-            keys = four_keys(key, last - 1u, kv, lane);
-            values = four_values(key, last - 1u, kv, lane);
-        }
         let live = vec4u(key, key + kTeams, key + 2u * kTeams, key + 3u * kTeams) < vec4u(last);
-        let k0 = share_run(keys.s0);
-        let k1 = share_run(keys.s1);
-        let k2 = share_run(keys.s2);
-        let k3 = share_run(keys.s3);
-        let scale = four_scales(keys, lane);
-        let v0 = share_run(values.s0);
-        let v1 = share_run(values.s1);
-        let v2 = share_run(values.s2);
-        let v3 = share_run(values.s3);
-        let value_scale = four_scales(values, lane);
-        let score0 = sum_team(
-            vec4f(dot_runs(query0, k0), dot_runs(query0, k1), dot_runs(query0, k2), dot_runs(query0, k3)) * scale, t);
-        found0 = with_keys(found0, score0, live, v0, v1, v2, v3, value_scale);
+        let score0 = sum_team(scores(keys, query0, lane), t);
+        let weights0 = weights_of(found0, score0, live);
+        found0 = with_values(found0, weights0, values, lane);
         if (kGroup > 1u) {
-            let score1 = sum_team(
-                vec4f(dot_runs(query1, k0), dot_runs(query1, k1), dot_runs(query1, k2), dot_runs(query1, k3)) * scale, t);
-            found1 = with_keys(found1, score1, live, v0, v1, v2, v3, value_scale);
+            let score1 = sum_team(scores(keys, query1, lane), t);
+            found1 = with_values(found1, weights_of(found1, score1, live), values, lane);
         }
+        tile += kTile;
     }
-    if (lane == 0u) { team_stats[team] = vec4f(found0.largest, found0.sum, found1.largest, found1.sum); }
+    if (lane == 0u) { team_stats[team] = vec2f(found0.largest, found1.largest); }
     workgroupBarrier();
     var largest = vec2f(-3.0e38);
-    for (var i = 0u; i < kTeams; i++) { largest = max(largest, team_stats[i].xz); }
-    store_head(first_head, group.y, t, scaled(found0.v, exp(found0.largest - largest.x)));
-    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, scaled(found1.v, exp(found1.largest - largest.y))); }
+    for (var i = 0u; i < kTeams; i++) { largest = max(largest, team_stats[i]); }
+    let fade = exp(vec2f(found0.largest, found1.largest) - largest);
+    if (lane == 0u) { team_sums[team] = vec2f(found0.sum, found1.sum) * fade; }
+    store_head(first_head, group.y, t, scaled(found0.v, fade.x));
+    if (kGroup > 1u) { store_head(first_head + 1u, group.y, t, scaled(found1.v, fade.y)); }
     if (t >= kGroup) { return; }
     var sum = 0.0;
-    for (var i = 0u; i < kTeams; i++) {
-        let of_team = select(team_stats[i].xy, team_stats[i].zw, t == 1u);
-        sum += of_team.y * exp(of_team.x - largest[t]);
-    }
+    for (var i = 0u; i < kTeams; i++) { sum += team_sums[i][t]; }
     stats[(first_head + t) * kMaxSplits + group.y] = vec2f(largest[t], sum);
 }

@@ -26,10 +26,8 @@ fn cos_sin(turns: f32) -> vec2f {
     let s = x * (1.0 + x2 * (-0.16666667 + x2 * (8.3333310e-3 + x2 * (-1.9841270e-4 + x2 * 2.7525562e-6))));
     let c = 1.0 + x2 * (-0.5 + x2 * (0.041666668 + x2 * (-1.3888889e-3 + x2 * 2.4801587e-5)));
     let q = i32(quadrant) & 3;
-    if (q == 0) { return vec2f(c, s); }
-    if (q == 1) { return vec2f(-s, c); }
-    if (q == 2) { return vec2f(-c, -s); }
-    return vec2f(s, -c);
+    let swapped = select(vec2f(c, s), vec2f(s, c), (q & 1) == 1);
+    return select(swapped, -swapped, vec2<bool>(q == 1 || q == 2, q >= 2));
 }
 
 // Two f16 in a word, rounded to nearest even. pack2x16float may round either way.
@@ -51,11 +49,21 @@ struct Run { v0: vec4f, v1: vec4f, v2: vec4f, v3: vec4f }
 
 fn scaled(a: Run, s: f32) -> Run { return Run(a.v0 * s, a.v1 * s, a.v2 * s, a.v3 * s); }
 
-fn times(a: Run, b: Run) -> Run { return Run(a.v0 * b.v0, a.v1 * b.v1, a.v2 * b.v2, a.v3 * b.v3); }
-
 fn plus(a: Run, b: Run) -> Run { return Run(a.v0 + b.v0, a.v1 + b.v1, a.v2 + b.v2, a.v3 + b.v3); }
 
 fn dot_runs(a: Run, b: Run) -> f32 { return dot(a.v0, b.v0) + dot(a.v1, b.v1) + dot(a.v2, b.v2) + dot(a.v3, b.v3); }
+
+// Eight neighbouring activations: what a thread norms, merges and prepares for products at a time. With more of them it
+// would be one long chain of instructions in a few threads while the others wait.
+struct Eight { v0: vec4f, v1: vec4f }
+
+fn scaled_eight(a: Eight, s: f32) -> Eight { return Eight(a.v0 * s, a.v1 * s); }
+
+fn times_eight(a: Eight, b: Eight) -> Eight { return Eight(a.v0 * b.v0, a.v1 * b.v1); }
+
+fn plus_eight(a: Eight, b: Eight) -> Eight { return Eight(a.v0 + b.v0, a.v1 + b.v1); }
+
+fn dot_eights(a: Eight, b: Eight) -> f32 { return dot(a.v0, b.v0) + dot(a.v1, b.v1); }
 
 // The four bytes of a word.
 fn bytes_of(word: u32) -> vec4u {

@@ -103,7 +103,7 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
     if (wants(needs::sums)) out += subgroups ? wgsl::reduce_subgroup : wgsl::reduce_shared;
     if (wants(needs::planes)) {
         out += wgsl::planes;
-        if (!wants(needs::activations)) out += wgsl::plane_rows;  // it does not use them: it leaves them behind
+        out += wgsl::plane_rows;
     }
     if (wants(needs::parts)) out += wgsl::parts;
     if (wants(needs::rope)) out += wgsl::rope;

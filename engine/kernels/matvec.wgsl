@@ -6,7 +6,7 @@
 // and with kAhead 1 the first weights are on their way meanwhile.
 //   kSource 0: x is there already: planes, or floats (x_planes.wgsl, x_floats.wgsl)
 //           1: floats, one row a token or slot
-//           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps a run in registers):
+//           2: the seam between two sub-layers (kCols ≤ 16 · kThreads: each thread keeps eight or twice eight in registers):
 //              h' = (h + rms(delta; norms[0])) · scale (kAdd 0: h' = h · scale);
 //              x = rms(h'; norms[1]) (kNext 0: x = h'). The first workgroup also stores h', where no one else reads it.
 //           3: what the parts of an attention found, put together (parts.wgsl)
@@ -17,7 +17,7 @@
 // kPlanes 1: y becomes planes for the next product; a workgroup's outputs are a multiple of 32 then.
 // With kExperts > 0, slot s of token t uses expert aux[t, s]: W is a stack of matrices with kWRows rows each.
 override kCols: u32;
-override kOut: u32;                 // rows of y
+override kOut: u32 = 0xFFFFFFFFu;   // rows of y; where nothing else needs it, as many as the grid has
 override kWRows: u32 = kOut;        // rows of W (of one expert)
 override kYStride: u32 = kOut;
 override kYOffset: u32 = 0u;
@@ -59,59 +59,75 @@ override kVecs: u32 = kCols / 4u;
 
 fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kCols) + kEps); }
 
-fn norm_run(i: u32) -> Run { return Run(norms[i], norms[i + 1u], norms[i + 2u], norms[i + 3u]); }
+fn norm_eight(i: u32) -> Eight { return Eight(norms[i], norms[i + 1u]); }
 
-// Run t of x after the seam. Both norms come from one round of sums: with c = delta · norms[0], |h + i·c|² is
-// |h|² + 2i·(h·c) + i²·|c|².
-fn seam(t: u32, store: bool) -> Run {
-    let i = 4u * t;
-    let live = 16u * t < kCols;
-    let scale = norms[(kAdd + kNext) * kVecs].x;
-    var stream = Run();
-    var change = Run();
-    var next = Run();
-    var squares = 0.0;
-    if (live) {
-        stream = x_run(i);
-        if (kAdd == 1u) {
-            change = Run(delta[i], delta[i + 1u], delta[i + 2u], delta[i + 3u]);
-            squares = dot_runs(change, change);
-            change = times(change, norm_run(i));
-        }
-        if (kNext == 1u) { next = norm_run(kAdd * kVecs + i); }
-    }
-    let sums = first_sums(
-        vec4f(squares, dot_runs(stream, stream), dot_runs(stream, change), dot_runs(change, change)), t, kThreads);
-    var inverse = 0.0;
+// What a thread holds of a row at the seam: eight of h, of what is added (times its norm), of the next norm.
+struct Held { stream: Eight, change: Eight, next: Eight, squares: f32 }
+
+fn held_at(e: u32) -> Held {
+    var out = Held();
+    if (8u * e >= kCols) { return out; }
+    let i = 2u * e;
+    out.stream = x_eight(i);
     if (kAdd == 1u) {
-        inverse = inv_rms(sums.x);
-        stream = plus(stream, scaled(change, inverse));
+        let change = Eight(delta[i], delta[i + 1u]);
+        out.squares = dot_eights(change, change);
+        out.change = times_eight(change, norm_eight(i));
     }
-    stream = scaled(stream, scale);
-    if (store && live) {
-        h[i] = stream.v0;
-        h[i + 1u] = stream.v1;
-        h[i + 2u] = stream.v2;
-        h[i + 3u] = stream.v3;
+    if (kNext == 1u) { out.next = norm_eight(kAdd * kVecs + i); }
+    return out;
+}
+
+fn held_sums(a: Held) -> vec4f {
+    return vec4f(a.squares, dot_eights(a.stream, a.stream), dot_eights(a.stream, a.change),
+                 dot_eights(a.change, a.change));
+}
+
+// What is multiplied with at the seam.
+struct Factors { change: f32, stream: f32, next: f32 }
+
+fn keep_held(a: Held, e: u32, t: u32, by: Factors, store: bool) {
+    var v = scaled_eight(plus_eight(a.stream, scaled_eight(a.change, by.change)), by.stream);
+    if (store && 8u * e < kCols) {
+        h[2u * e] = v.v0;
+        h[2u * e + 1u] = v.v1;
     }
-    if (kNext == 0u) { return stream; }
+    if (kNext == 1u) { v = times_eight(scaled_eight(v, by.next), a.next); }
+    keep_eight(e, t, v);
+}
+
+// Both norms come from one round of sums: with c = delta · norms[0], |h + i·c|² is |h|² + 2i·(h·c) + i²·|c|².
+fn keep_seam(t: u32, store: bool) {
+    let scale = norms[(kAdd + kNext) * kVecs].x;
+    let a = held_at(t);
+    var b = Held();
+    var part = held_sums(a);
+    if (kCols > 8u * kThreads) {
+        b = held_at(t + kThreads);
+        part += held_sums(b);
+    }
+    let sums = first_sums(part, t, kThreads);
+    var inverse = 0.0;
+    if (kAdd == 1u) { inverse = inv_rms(sums.x); }
     let whole = sums.y + inverse * (2.0 * sums.z + inverse * sums.w);
-    return times(scaled(stream, inv_rms(scale * scale * max(whole, 0.0))), next);
+    let by = Factors(inverse, scale, inv_rms(scale * scale * max(whole, 0.0)));
+    keep_held(a, t, t, by, store);
+    if (kCols > 8u * kThreads) { keep_held(b, t + kThreads, t, by, store); }
 }
 
 fn prepare(t: u32, base: u32, store: bool) {
     if (kSource == 2u) {
-        keep_run(t, t, seam(t, store));
+        keep_seam(t, store);
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }
-        for (var first = 0u; first < 4u * kUnits; first += kThreads) {
-            let r = first + t;
-            var v = Run();
-            if (16u * r < kCols) {
-                if (kSource == 3u) { v = merged(r, splits); } else { v = x_run(base + 4u * r); }
+        for (var first = 0u; first < 8u * kUnits; first += kThreads) {
+            let e = first + t;
+            var v = Eight();
+            if (8u * e < kCols) {
+                if (kSource == 3u) { v = merged(e, splits); } else { v = x_eight(base + 2u * e); }
             }
-            keep_run(r, t, v);
+            keep_eight(e, t, v);
         }
     }
     workgroupBarrier();
@@ -176,27 +192,19 @@ fn finish(token: u32, slot: u32, row: u32, place: u32, a: f32, b: f32) {
     }
 }
 
-// One word of the planes of this workgroup's outputs, 24 words for each 32 of them.
-fn store_planes(first: u32, i: u32) {
-    let half = i / 24u;
-    let at = 32u * half;
-    let element = first + at;  // of y
-    if (element >= kOut) { return; }
-    let plane = i % 24u / 8u;
-    let word = i % 8u;
-    var largest = 0.0;
-    for (var j = 0u; j < 32u; j++) { largest = max(largest, abs(outs[at + j])); }
-    let begin = at + 4u * word;
-    let z = whole(vec4f(outs[begin], outs[begin + 1u], outs[begin + 2u], outs[begin + 3u]), inverse_of(largest));
-    let units = kOut / 64u;
-    let run = element / 32u % 2u * 2u + word / 4u;
-    y[((plane * 4u + run) * units + element / 64u) * 4u + word % 4u] = plane_word(z, plane);
-    if (plane != 0u || word % 4u != 0u) { return; }
-    let tail = 4u * (12u * units + 2u * (element / 64u));
-    var sum = 0.0;
-    for (var j = 0u; j < 16u; j++) { sum += outs[at + 4u * word + j]; }
-    y[tail + 4u + run] = bitcast<u32>(sum);
-    if (word == 0u) { y[tail + run / 2u] = bitcast<u32>(largest / kLargest); }
+fn put_word(i: u32, word: u32) { y[i] = word; }
+
+// The planes of this workgroup's outputs, of which the first is output `first`.
+fn leave_outputs(first: u32, t: u32) {
+    var v = Eight();
+    let i = 8u * t;
+    if (i < kGroupOutputs) {
+        v = Eight(vec4f(outs[i], outs[i + 1u], outs[i + 2u], outs[i + 3u]),
+                  vec4f(outs[i + 4u], outs[i + 5u], outs[i + 6u], outs[i + 7u]));
+    }
+    // Threads without outputs come along, and their eight is beyond the end.
+    let e = select(kOut, first / 8u + t, i < kGroupOutputs);
+    leave_eight(e, t, v, kOut / 64u);
 }
 
 @compute @workgroup_size(kThreads)
@@ -222,5 +230,5 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     }
     if (kPlanes == 0u) { return; }
     workgroupBarrier();
-    for (var i = t; i < kGroupOutputs / 32u * 24u; i += kThreads) { store_planes(group.x * kGroupOutputs, i); }
+    leave_outputs(group.x * kGroupOutputs, t);
 }

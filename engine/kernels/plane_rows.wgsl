@@ -1,23 +1,18 @@
-// Planes (planes.wgsl) that a kernel leaves behind for products; it has y: array<vec4u>, kUnits and at most 256 threads.
-var<workgroup> run_sums: array<f32, 256>;
-var<workgroup> run_scales: array<f32, 256>;
+// Planes (planes.wgsl) that a kernel leaves behind for products. It has put_word(i, word), which stores word i of them.
 
-// Run r of x, from thread t. All threads of the workgroup come here, neighbours with neighbouring runs.
-fn leave_run(r: u32, t: u32, v: Run) {
-    let largest = max_of_pair(largest_of_run(v), t);
-    workgroupBarrier();
-    run_sums[t] = sum_of_run(v);
-    run_scales[t] = largest / kLargest;
-    workgroupBarrier();
-    if (r >= 4u * kUnits) { return; }
-    let planes = planes_of_run(v, largest);
-    let u = r / 4u;
-    let place = (r % 4u) * kUnits + u;
-    y[place] = planes.low;
-    y[4u * kUnits + place] = planes.middle;
-    y[8u * kUnits + place] = planes.high;
-    if (r % 4u != 0u) { return; }
-    y[12u * kUnits + 2u * u] = bitcast<vec4u>(vec4f(run_scales[t], run_scales[t + 2u], 0.0, 0.0));
-    y[12u * kUnits + 2u * u + 1u] =
-        bitcast<vec4u>(vec4f(run_sums[t], run_sums[t + 1u], run_sums[t + 2u], run_sums[t + 3u]));
+// Eight e of a row of `units` units, from thread t. All threads of the workgroup come here, neighbours with neighbours.
+fn leave_eight(e: u32, t: u32, v: Eight, units: u32) {
+    let found = over_neighbours(largest_of_eight(v), sum_of_eight(v), t);
+    if (e >= 8u * units) { return; }
+    let planes = planes_of_eight(v, found.x);
+    let u = e / 8u;
+    let run = e / 2u % 4u;
+    let place = 4u * (run * units + u) + 2u * (e % 2u);
+    for (var plane = 0u; plane < 3u; plane++) {
+        put_word(16u * units * plane + place, planes.first[plane]);
+        put_word(16u * units * plane + place + 1u, planes.second[plane]);
+    }
+    let tail = 4u * (12u * units + 2u * u);
+    if (e % 4u == 0u) { put_word(tail + run / 2u, bitcast<u32>(found.x / kLargest)); }
+    if (e % 2u == 0u) { put_word(tail + 4u + run, bitcast<u32>(found.y)); }
 }

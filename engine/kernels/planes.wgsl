@@ -11,36 +11,30 @@ fn whole(v: vec4f, inverse: f32) -> vec4u {
     return bitcast<vec4u>(v * inverse + 12582912.0) + vec4u(0xB5408080u);
 }
 
-fn plane_word(z: vec4u, plane: u32) -> u32 {
-    let b = (z >> vec4u(8u * plane)) & vec4u(255u);
-    return (b.x | (b.y << 8u) | (b.z << 16u) | (b.w << 24u)) ^ 0x80808080u;
+// The bytes of four X, a word for each plane: pairs of them change places, as when a matrix is turned.
+fn plane_words(z: vec4u) -> vec3u {
+    let each = vec2u(0x00FF00FFu);
+    let even = (z.xz & each) | ((z.yw & each) << vec2u(8u));
+    let odd = ((z.xz >> vec2u(8u)) & each) | (z.yw & ~each);
+    return vec3u((even.x & 0xFFFFu) | (even.y << 16u), (odd.x & 0xFFFFu) | (odd.y << 16u),
+                 (even.x >> 16u) | (even.y & 0xFFFF0000u)) ^ vec3u(0x80808080u);
 }
 
 fn inverse_of(largest: f32) -> f32 {
     return select(0.0, kLargest / largest, largest > 0.0);
 }
 
-fn largest_of(v: vec4f) -> f32 {
-    let a = abs(v);
+fn largest_of_eight(v: Eight) -> f32 {
+    let a = max(abs(v.v0), abs(v.v1));
     return max(max(a.x, a.y), max(a.z, a.w));
 }
 
-fn largest_of_run(v: Run) -> f32 {
-    return max(max(largest_of(v.v0), largest_of(v.v1)), max(largest_of(v.v2), largest_of(v.v3)));
-}
+fn sum_of_eight(v: Eight) -> f32 { return dot(v.v0 + v.v1, vec4f(1.0)); }
 
-fn sum_of_run(v: Run) -> f32 { return dot(v.v0 + v.v1 + v.v2 + v.v3, vec4f(1.0)); }
+// The words of eight neighbours: a vec3 of planes for each four.
+struct EightPlanes { first: vec3u, second: vec3u }
 
-// A run's bytes, plane by plane.
-struct RunPlanes { low: vec4u, middle: vec4u, high: vec4u }
-
-fn planes_of_run(v: Run, largest: f32) -> RunPlanes {
+fn planes_of_eight(v: Eight, largest: f32) -> EightPlanes {
     let inverse = inverse_of(largest);
-    let z0 = whole(v.v0, inverse);
-    let z1 = whole(v.v1, inverse);
-    let z2 = whole(v.v2, inverse);
-    let z3 = whole(v.v3, inverse);
-    return RunPlanes(vec4u(plane_word(z0, 0u), plane_word(z1, 0u), plane_word(z2, 0u), plane_word(z3, 0u)),
-                     vec4u(plane_word(z0, 1u), plane_word(z1, 1u), plane_word(z2, 1u), plane_word(z3, 1u)),
-                     vec4u(plane_word(z0, 2u), plane_word(z1, 2u), plane_word(z2, 2u), plane_word(z3, 2u)));
+    return EightPlanes(plane_words(whole(v.v0, inverse)), plane_words(whole(v.v1, inverse)));
 }

@@ -30,12 +30,13 @@ fn sum_team(value: vec4f, t: u32) -> vec4f {
     return lane_sums[t / 32u * 32u];
 }
 
-// The larger of this thread's and its neighbour's (t ^ 1).
-fn max_of_pair(value: f32, t: u32) -> f32 {
+// The largest of four neighbouring threads', and the sum of two neighbouring threads'.
+fn over_neighbours(largest: f32, sum: f32, t: u32) -> vec2f {
     workgroupBarrier();
-    lane_sums[t].x = value;
+    lane_sums[t] = vec4f(largest, sum, 0.0, 0.0);
     workgroupBarrier();
-    return max(value, lane_sums[t ^ 1u].x);
+    return vec2f(max(max(largest, lane_sums[t ^ 1u].x), max(lane_sums[t ^ 2u].x, lane_sums[t ^ 3u].x)),
+                 sum + lane_sums[t ^ 1u].y);
 }
 
 // The largest of the workgroup's, in every thread.

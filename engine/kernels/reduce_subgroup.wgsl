@@ -44,9 +44,10 @@ fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
 // Four sums over each team of 32 neighbouring threads, in all of them.
 fn sum_team(value: vec4f, t: u32) -> vec4f { return shuffled(value, 32u); }
 
-// The larger of this thread's and its neighbour's (t ^ 1).
-fn max_of_pair(value: f32, t: u32) -> f32 {
-    return max(value, subgroupShuffleXor(value, 1u));
+// The largest of four neighbouring threads', and the sum of two neighbouring threads'.
+fn over_neighbours(largest: f32, sum: f32, t: u32) -> vec2f {
+    let pair = max(largest, subgroupShuffleXor(largest, 1u));
+    return vec2f(max(pair, subgroupShuffleXor(pair, 2u)), sum + subgroupShuffleXor(sum, 1u));
 }
 
 // The largest of the workgroup's, in every thread.

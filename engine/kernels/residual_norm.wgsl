@@ -4,7 +4,7 @@
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
 //   kNext 1: y = rms(h; w_next) · kNextScale
 // h, x, x2, y: [tokens, n] f32, n a multiple of 4.
-// kPlanes 1: y is planes (planes.wgsl), of one token; n is a multiple of 16 and at most 8192, so that everything is read
+// kPlanes 1: y is planes (planes.wgsl), of one token; n is a multiple of 8 and at most 8192, so that everything is read
 // once, into registers.
 // The sums of both norms are made together, as in matvec.wgsl's seam.
 override kN: u32;
@@ -25,6 +25,8 @@ const kThreads = 256u;
 override kVecs: u32 = kN / 4u;
 override kUnits: u32 = (kN + 63u) / 64u;
 override kBefore: u32 = select(select(0u, 1u, kAdd == 1u), 3u, kAdd == 2u);  // arrays before w_next
+
+fn put_word(i: u32, word: u32) { y[i / 4u][i % 4u] = word; }
 
 fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kN) + kEps); }
 
@@ -48,32 +50,27 @@ fn settled(row: Row, i: u32) -> vec4f {
     return v * row.next * w[kBefore * kVecs + i];
 }
 
-// What a thread holds of a row that becomes planes: a run of h, of what is added, of that times its norm, and of w_next.
-struct Held { stream: Run, change: Run, weighted: Run, next: Run }
+// What a thread holds of a row that becomes planes: eight of h, of what is added, of that times its norm, and of w_next.
+struct Held { stream: Eight, change: Eight, weighted: Eight, next: Eight }
 
-fn change_run(row: Row, i: u32) -> Run {
-    return Run(change(row.base, i, row.inner), change(row.base, i + 1u, row.inner), change(row.base, i + 2u, row.inner),
-               change(row.base, i + 3u, row.inner));
-}
+fn w_eight(i: u32) -> Eight { return Eight(w[i], w[i + 1u]); }
 
-fn w_run(i: u32) -> Run { return Run(w[i], w[i + 1u], w[i + 2u], w[i + 3u]); }
-
-fn held(row: Row, r: u32) -> Held {
+fn held(row: Row, e: u32) -> Held {
     var out = Held();
-    if (16u * r >= kN) { return out; }
-    let i = 4u * r;
-    out.stream = Run(h[i], h[i + 1u], h[i + 2u], h[i + 3u]);
-    out.next = w_run(kBefore * kVecs + i);
+    if (8u * e >= kN) { return out; }
+    let i = 2u * e;
+    out.stream = Eight(h[i], h[i + 1u]);
+    out.next = w_eight(kBefore * kVecs + i);
     if (kAdd > 0u) {
-        out.change = change_run(row, i);
-        out.weighted = times(out.change, w_run(i));
+        out.change = Eight(change(row.base, i, row.inner), change(row.base, i + 1u, row.inner));
+        out.weighted = times_eight(out.change, w_eight(i));
     }
     return out;
 }
 
 fn held_sums(a: Held) -> vec4f {
-    return vec4f(dot_runs(a.change, a.change), dot_runs(a.stream, a.stream), dot_runs(a.stream, a.weighted),
-                 dot_runs(a.weighted, a.weighted));
+    return vec4f(dot_eights(a.change, a.change), dot_eights(a.stream, a.stream), dot_eights(a.stream, a.weighted),
+                 dot_eights(a.weighted, a.weighted));
 }
 
 // With the sums over the row of |change|², |h|², h·weighted and |weighted|²: what h and y need.
@@ -85,16 +82,14 @@ fn summed(before: Row, sums: vec4f) -> Row {
     return row;
 }
 
-// Run r of the new h, which is stored, and of y.
-fn leave_held(row: Row, r: u32, t: u32, a: Held) {
-    let v = scaled(plus(a.stream, scaled(a.weighted, row.outer)), row.scale);
-    if (16u * r < kN) {
-        h[4u * r] = v.v0;
-        h[4u * r + 1u] = v.v1;
-        h[4u * r + 2u] = v.v2;
-        h[4u * r + 3u] = v.v3;
+// Eight e of the new h, which is stored, and of y.
+fn leave_held(row: Row, e: u32, t: u32, a: Held) {
+    let v = scaled_eight(plus_eight(a.stream, scaled_eight(a.weighted, row.outer)), row.scale);
+    if (8u * e < kN) {
+        h[2u * e] = v.v0;
+        h[2u * e + 1u] = v.v1;
     }
-    leave_run(r, t, times(scaled(v, row.next), a.next));
+    leave_eight(e, t, times_eight(scaled_eight(v, row.next), a.next), kUnits);
 }
 
 @compute @workgroup_size(kThreads)
@@ -116,9 +111,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (kPlanes == 1u) {
         let a = held(row, t);
         let b = held(row, t + kThreads);
-        row = summed(row, first_sums(held_sums(a) + held_sums(b), t, kThreads));
+        let c = held(row, t + 2u * kThreads);
+        let d = held(row, t + 3u * kThreads);
+        row = summed(row, first_sums(held_sums(a) + held_sums(b) + held_sums(c) + held_sums(d), t, kThreads));
         leave_held(row, t, t, a);
-        if (kN > 16u * kThreads) { leave_held(row, t + kThreads, t, b); }
+        if (kN > 8u * kThreads) { leave_held(row, t + kThreads, t, b); }
+        if (kN > 16u * kThreads) { leave_held(row, t + 2u * kThreads, t, c); }
+        if (kN > 24u * kThreads) { leave_held(row, t + 3u * kThreads, t, d); }
         return;
     }
     var part = vec4f();

@@ -1,16 +1,17 @@
 // to_planes — x as planes (planes.wgsl), where it is too long for matvec's workgroups to prepare it by themselves
-// One thread a run of 16. x: [kCols]. grid: (units / 16).
+// One thread eight elements. x: [kCols]. grid: (units / 8).
 override kCols: u32;
 override kUnits: u32 = (kCols + 63u) / 64u;
 const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read_write> y: array<vec4u>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+
+fn put_word(i: u32, word: u32) { y[i] = word; }
 
 fn at(i: u32) -> vec4f { return select(vec4f(), x[i], i < kCols / 4u); }
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) t: u32) {
-    let i = 4u * id.x;
-    leave_run(id.x, t, Run(at(i), at(i + 1u), at(i + 2u), at(i + 3u)));
+    leave_eight(id.x, t, Eight(at(2u * id.x), at(2u * id.x + 1u)), kUnits);
 }

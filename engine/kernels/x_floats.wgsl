@@ -7,14 +7,12 @@ struct Activations {
 override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
 var<workgroup> held: array<vec4f, 16u * kHeldUnits>;  // [run · 4 + i][unit]
 
-// Run r of x, from thread t.
-fn keep_run(r: u32, t: u32, v: Run) {
-    if (r >= 4u * kUnits) { return; }
-    let at = (r % 4u) * 4u * kUnits + r / 4u;
+// Eight e of x, from thread t.
+fn keep_eight(e: u32, t: u32, v: Eight) {
+    if (e >= 8u * kUnits) { return; }
+    let at = (e % 8u) * 2u * kUnits + e / 8u;
     held[at] = v.v0;
     held[at + kUnits] = v.v1;
-    held[at + 2u * kUnits] = v.v2;
-    held[at + 3u * kUnits] = v.v3;
 }
 
 fn x_at(u: u32, i: u32) -> vec4f {

@@ -14,18 +14,21 @@ struct HeldUnit { planes: array<vec4u, 12>, scale: vec4f, sums: vec4f, spare: ve
 override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
 var<workgroup> held_units: array<HeldUnit, kHeldUnits>;
 
-// Run r of x, from thread t. Neighbouring threads bring the two runs of a half.
-fn keep_run(r: u32, t: u32, v: Run) {
-    let largest = max_of_pair(largest_of_run(v), t);
-    if (r >= 4u * kUnits) { return; }
-    let planes = planes_of_run(v, largest);
-    let held = &held_units[r / 4u];
-    let run = r % 4u;
-    (*held).planes[run] = planes.low;
-    (*held).planes[4u + run] = planes.middle;
-    (*held).planes[8u + run] = planes.high;
-    (*held).sums[run] = sum_of_run(v);
-    if (r % 2u == 0u) { (*held).scale[run / 2u] = largest / kLargest; }
+// Eight e of x, from thread t. Neighbouring threads bring the others of a half.
+fn keep_eight(e: u32, t: u32, v: Eight) {
+    let found = over_neighbours(largest_of_eight(v), sum_of_eight(v), t);
+    if (e >= 8u * kUnits) { return; }
+    let planes = planes_of_eight(v, found.x);
+    let held = &held_units[e / 8u];
+    let run = e / 2u % 4u;
+    let word = 2u * (e % 2u);
+    for (var plane = 0u; plane < 3u; plane++) {
+        let words = &(*held).planes[4u * plane + run];
+        (*words)[word] = planes.first[plane];
+        (*words)[word + 1u] = planes.second[plane];
+    }
+    if (e % 4u == 0u) { (*held).scale[run / 2u] = found.x / kLargest; }
+    if (e % 2u == 0u) { (*held).sums[run] = found.y; }
 }
 
 fn activations(u: u32) -> Activations {

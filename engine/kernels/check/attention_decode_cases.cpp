@@ -18,6 +18,7 @@ struct Shape {
     bool owns = true;       // false: the layer uses another one's keys and values
     bool raw_keys = false;  // values are the keys before their norm
     uint32_t together = 1;  // query heads a workgroup takes
+    uint32_t held = 2;      // teams there is room for
     uint32_t most = 8;      // parts there is room for
 
     [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
@@ -118,6 +119,7 @@ Case attention_decode(const Shape& s) {
                              {"kWindow", double(s.window)},
                              {"kEps", kEps},
                              {"kGroup", double(s.together)},
+                             {"kHeldTeams", double(s.held)},
                              {"kMaxSplits", double(s.most)}},
                             {s.heads / s.together, s.most, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
@@ -137,7 +139,14 @@ std::vector<Case> all() {
     };
     // What is tried at load, and the same in the other formats.
     add(true,
-        {.heads = 4, .kv_heads = 2, .dim = 256, .position = 0, .ring = 600, .kv = kDefaultKvFormat, .together = 2},
+        {.heads = 4,
+         .kv_heads = 2,
+         .dim = 256,
+         .position = 0,
+         .ring = 600,
+         .kv = kDefaultKvFormat,
+         .together = 2,
+         .held = 4},
         {129, 0, 63, 599});
     add(true, {.heads = 4, .kv_heads = 2, .dim = 256, .position = 0, .ring = 600, .kv = KvFormat::q8, .together = 2},
         {129, 0, 63, 599});
@@ -149,7 +158,8 @@ std::vector<Case> all() {
         {.heads = 3, .kv_heads = 1, .dim = 64, .position = 0, .ring = 130, .window = 97, .owns = false, .most = 2},
         {1000, 40, 96, 97, 129, 130});
     // A ring with no room beyond its window: the token's own key takes the place of the one that has just left it.
-    add(false, {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 2},
+    add(false,
+        {.heads = 4, .kv_heads = 1, .dim = 128, .position = 0, .ring = 65, .window = 65, .together = 2, .held = 8},
         {200, 64, 3});
     // More keys in a part than a tile.
     add(false,

@@ -36,7 +36,7 @@ Case attention_merge(const Shape& s) {
                              {"kWindow", double(s.window)},
                              {"kMaxSplits", double(s.most)},
                              {"kPlanes", s.planes ? 1.0 : 0.0}},
-                            {ceil_div(cols, 16 * 64), 1, 1}}},
+                            {ceil_div(cols, 8 * 64), 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 

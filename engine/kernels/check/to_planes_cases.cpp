@@ -16,7 +16,7 @@ std::vector<Array> arrays_of(uint32_t cols, Random& random) {
 Case to_planes(uint32_t cols) {
     return {.shape = format("{} wide", cols),
             .limit = 5e-7,
-            .dispatches = {{kToPlanes, {{"kCols", double(cols)}}, {ceil_div(cols, 16 * 64), 1, 1}}},
+            .dispatches = {{kToPlanes, {{"kCols", double(cols)}}, {ceil_div(cols, 8 * 64), 1, 1}}},
             .arrays = [cols](Random& random) { return arrays_of(cols, random); }};
 }
 
