@@ -11,14 +11,15 @@ namespace lapidary::infer {
 namespace {
 
 // How attention_decode's workgroups are made: `heads` query heads that share a key head, and room for the outputs of
-// `held_teams` teams. Two heads read less, but there are fewer workgroups then, each with more to do: where a window limits
-// how much there is to read, one.
+// `held_teams` teams. Two heads read less, but there are fewer workgroups then, each with more to do and twice the code:
+// where a window or a short context limits how much there is to read, one.
 struct AttentionDivision {
     uint32_t heads = 1;
     uint32_t held_teams = 2;
 };
 
-AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConfig& shape) {
+AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConfig& shape, uint32_t keys) {
+    constexpr uint32_t kMany = 2048;
     const auto fits = [&](AttentionDivision division) {
         constexpr uint32_t kOthers = 5 * 1024;                           // sums, scales, statistics
         const uint32_t rows = division.heads + 2 + division.held_teams;  // queries, the token's own, what teams add up
@@ -26,7 +27,7 @@ AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConf
     };
     AttentionDivision out;
     const bool shared = shape.heads / shape.kv_heads % 2 == 0;
-    if (!shape.sliding && shared && fits({.heads = 2})) out.heads = 2;
+    if (keys > kMany && shared && fits({.heads = 2})) out.heads = 2;
     for (const uint32_t teams : {4, 8}) {
         if (fits({out.heads, teams})) out.held_teams = teams;
     }
@@ -225,8 +226,9 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
     }
     CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));
     const uint32_t splits = max_splits(layer);
-    const AttentionDivision division = divide_attention(device().info(), shape);
     const uint32_t window = shape.sliding ? config.sliding_window : 0;
+    const AttentionDivision division =
+        divide_attention(device().info(), shape, shape.sliding ? window : options_.context);
     CO_TRY(
         co_await program.add(kernels::kAttentionDecode,
                              {{"kHeads", double(shape.heads)},

@@ -19,12 +19,18 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     const bool tall = preparing == Preparing::none && rows >= kTall && !info.software;
     const uint64_t enough_threads = info.software ? 0 : tall ? 43'000 : 98'000;
     const uint64_t units = units_of(cols);
+    // At most a quarter of the lanes may have nothing to do in the last round.
+    const auto busy = [&](uint64_t lanes) { return 4 * units >= 3 * lanes * ((units + lanes - 1) / lanes); };
     const auto up_to_units = [&](uint32_t lanes) {
         while (lanes > units) lanes /= 2;
         return lanes;
     };
     const uint32_t fewest = pairs ? 2 : 1;
     if (tall && pairs) return {.threads = 128, .lanes = up_to_units(8), .rows = 4};
+    // Of a short and wide one two rows share what is loaded of its activations.
+    if (preparing == Preparing::none && !tall && !pairs && busy(kMostLanes) && !info.software) {
+        return {.threads = kMostLanes, .lanes = kMostLanes, .rows = 2};
+    }
     // At a seam a thread norms eight elements.
     const bool wide = preparing == Preparing::cheap && cols > 8ull * 128 && !info.software;
     MatvecDivision out{.threads = wide ? 256u : 128u, .lanes = up_to_units(tall ? 16 : 8), .rows = tall ? 4u : 2u};
@@ -33,7 +39,7 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
         return {.threads = 256, .lanes = lanes, .rows = fewest};
     }
     while (rows / out.rows * out.lanes < enough_threads) {
-        const bool can_widen = 2 * out.lanes <= units && out.lanes < kMostLanes;
+        const bool can_widen = out.lanes < kMostLanes && (2 * out.lanes <= units || busy(2 * out.lanes));
         if (out.rows > fewest && (units / out.lanes <= 4 || !can_widen)) {
             out.rows /= 2;
         } else if (can_widen) {

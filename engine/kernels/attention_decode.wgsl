@@ -308,7 +308,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             ready = true;
             let sums = first_sums(
                 select(vec4f(), vec4f(squares(near) + squares(further)), vec4u(role) == vec4u(0u, 1u, 2u, 3u)), t, kThreads);
-            let inverse = 1.0 / sqrt(sums[role] / f32(kDim) + kEps);
+            let inverse = inverseSqrt(sums[role] / f32(kDim) + kEps);
             keep_pairs(near, pair, role, inverse);
             if (kDim > 2u * kFurther) { keep_pairs(further, pair + kFurther, role, inverse); }
             workgroupBarrier();

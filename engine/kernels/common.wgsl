@@ -63,6 +63,10 @@ fn times_eight(a: Eight, b: Eight) -> Eight { return Eight(a.v0 * b.v0, a.v1 * b
 
 fn plus_eight(a: Eight, b: Eight) -> Eight { return Eight(a.v0 + b.v0, a.v1 + b.v1); }
 
+fn select_eight(a: Eight, b: Eight, second: bool) -> Eight {
+    return Eight(select(a.v0, b.v0, second), select(a.v1, b.v1, second));
+}
+
 fn dot_eights(a: Eight, b: Eight) -> f32 { return dot(a.v0, b.v0) + dot(a.v1, b.v1); }
 
 // The four bytes of a word.

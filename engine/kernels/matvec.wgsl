@@ -41,7 +41,7 @@ override kThreads: u32 = 128u;
 override kRows: u32 = 2u;           // of W, a group's: 1, 2 or 4
 override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // of y
 override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;         // of a workgroup
-override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared; kLanes ≤ kUnits then
+override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared
 override kRounds: u32 = (kUnits + kLanes - 1u) / kLanes;
 
 @group(0) @binding(0) var<storage, read> w: array<vec4u>;
@@ -57,7 +57,7 @@ var<workgroup> outs: array<f32, kOutsHeld>;
 
 override kVecs: u32 = kCols / 4u;
 
-fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kCols) + kEps); }
+fn inv_rms(sum: f32) -> f32 { return inverseSqrt(sum / f32(kCols) + kEps); }
 
 fn norm_eight(i: u32) -> Eight { return Eight(norms[i], norms[i + 1u]); }
 
@@ -170,7 +170,7 @@ fn loaded_dots(w: Loaded, a: Activations) -> vec4f {
 // A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
 fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {
     var sum = vec4f();
-    if (kAhead == 1u) { sum = loaded_dots(first, activations(lane)); }
+    if (kAhead == 1u && (kLanes <= kUnits || lane < kUnits)) { sum = loaded_dots(first, activations(lane)); }
     for (var round = kAhead; round < kRounds; round++) {
         let u = round * kLanes + lane;
         if (kUnits % kLanes != 0u && u >= kUnits) { break; }
@@ -179,11 +179,11 @@ fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {
     return sum;
 }
 
-fn finish(token: u32, slot: u32, row: u32, place: u32, a: f32, b: f32) {
+// `b`: what the finish needs besides a.
+fn finish(slot: u32, row: u32, place: u32, a: f32, b: f32) {
     if (row >= kOut) { return; }
     var v = a;
-    if (kFinish == 1u) { v = gelu(a) * b; }
-    if (kFinish == 2u) { v = gelu(a) * bitcast<f32>(aux[token * kAuxStride + kAuxOffset + row]); }
+    if (kFinish == 1u || kFinish == 2u) { v = gelu(a) * b; }
     if (kFinish == 3u) { v = softcap(a, kCap); }
     if (kPlanes == 1u) {
         outs[place] = v;
@@ -219,13 +219,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (kExperts > 0u) { base_row = aux[slot] * kWRows; }
     let rows = w_rows(first) + base_row;
     var ahead: Loaded;
-    if (kAhead == 1u) { ahead = loaded(rows, lane); }
+    if (kAhead == 1u) { ahead = loaded(rows, min(lane, kUnits - 1u)); }
+    var factors = vec4f();  // asked for now: at the end everybody would wait for them
+    if (kFinish == 2u) {
+        for (var i = 0u; i < kOutputs; i++) { factors[i] = bitcast<f32>(aux[token * kAuxStride + kAuxOffset + rows[i]]); }
+    }
     if (kSource != 0u) { prepare(t, select(token, slot, kXPerSlot == 1u) * kVecs, group.x == 0u && group.z == 0u); }
     let sum = sum_lanes(dots(rows, lane, ahead), t, kLanes);
     if (lane == 0u) {
         for (var i = 0u; i < kOutputs; i++) {
-            let pair = select(0.0, sum[i + kOutputs], kFinish == 1u);
-            finish(token, slot, first + i, place + i, sum[i], pair);
+            var other = factors[i];
+            if (kFinish == 1u) { other = sum[i + kOutputs]; }
+            finish(slot, first + i, place + i, sum[i], other);
         }
     }
     if (kPlanes == 0u) { return; }

@@ -13,6 +13,6 @@ fn leave_eight(e: u32, t: u32, v: Eight, units: u32) {
         put_word(16u * units * plane + place + 1u, planes.second[plane]);
     }
     let tail = 4u * (12u * units + 2u * u);
-    if (e % 4u == 0u) { put_word(tail + run / 2u, bitcast<u32>(found.x / kLargest)); }
+    if (e % 4u == 0u) { put_word(tail + run / 2u, bitcast<u32>(found.x * kUnitScale)); }
     if (e % 2u == 0u) { put_word(tail + 4u + run, bitcast<u32>(found.y)); }
 }

@@ -4,6 +4,7 @@
 // A unit of 64 takes 14 vec4. Of `units` units: [plane · 4 + run][unit] vec4 of bytes (plane 0: the lowest ones), then for
 // each unit (scale of its first and of its second half, 0, 0) and (the sums of its four runs of 16).
 const kLargest = 4128768.0;
+const kUnitScale = 1.0 / kLargest;
 
 // The three bytes of each X, 128 added to every one.
 fn whole(v: vec4f, inverse: f32) -> vec4u {

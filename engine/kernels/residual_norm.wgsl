@@ -28,7 +28,7 @@ override kBefore: u32 = select(select(0u, 1u, kAdd == 1u), 3u, kAdd == 2u);  // 
 
 fn put_word(i: u32, word: u32) { y[i / 4u][i % 4u] = word; }
 
-fn inv_rms(sum: f32) -> f32 { return 1.0 / sqrt(sum / f32(kN) + kEps); }
+fn inv_rms(sum: f32) -> f32 { return inverseSqrt(sum / f32(kN) + kEps); }
 
 // What is normed and added to h: vec4 i of the row that begins at `base`. `inner`: 1 / rms of x and of x2.
 fn change(base: u32, i: u32, inner: vec2f) -> vec4f {

@@ -27,7 +27,7 @@ fn keep_eight(e: u32, t: u32, v: Eight) {
         (*words)[word] = planes.first[plane];
         (*words)[word + 1u] = planes.second[plane];
     }
-    if (e % 4u == 0u) { (*held).scale[run / 2u] = found.x / kLargest; }
+    if (e % 4u == 0u) { (*held).scale[run / 2u] = found.x * kUnitScale; }
     if (e % 2u == 0u) { (*held).sums[run] = found.y; }
 }
 
