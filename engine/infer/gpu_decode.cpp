@@ -160,7 +160,7 @@ Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual,
             weights.push_back(residual.scale);
             const Source source{.from = From::seam,
                                 .x = residual.h,
-                                .delta = residual.post.empty() ? gpu::Binding{} : a_.o,
+                                .delta = residual.post.empty() ? gpu::Binding{} : residual.delta,
                                 .norms = CO_TRY(resources_.floats(weights, "norms")),
                                 .h = residual.other,
                                 .add = !residual.post.empty(),
@@ -199,7 +199,7 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
 }
 
 Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
-    Seam s{.x = residual.post.empty() ? gpu::Binding{} : a_.o,
+    Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
            .weights = std::move(residual.post),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
@@ -268,6 +268,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
         CO_TRY(co_await (planes ? matvec(program, product, {.from = From::prepared, .x = a_.planes})
                                 : row_product(program, product)));
     }
+    residual.delta = a_.o;
     residual.post = model_->vector(names.post_attention_norm);
     co_return Status{};
 }
@@ -288,6 +289,7 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     const Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
     CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
                             : row_product(program, down)));
+    residual.delta = a_.o;
     residual.post = model_->vector(names.post_ffw_norm);
     if (!names.is_moe()) co_return Status{};
 
@@ -311,13 +313,18 @@ Task<Status> GpuForward::decode_per_layer_input(GpuRecorder& program, uint32_t l
                                     .aux_stride = p * model_->config().layers.size(),
                                     .aux_offset = per_layer_offset(layer)}}));
     CO_TRY(co_await row_product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}));
+    residual.delta = a_.o;
     residual.post = model_->vector(model_->table().layers[layer].post_norm);
     co_return Status{};
 }
 
 Task<Status> GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
     const model::Config& config = model_->config();
-    Residual residual{.h = {a_.h.buffer, 0, a_.other_h.size}, .other = a_.other_h, .post = {}};
+    // Nothing comes before the first layer; with a nothing to add it needs no pipelines of its own.
+    Residual residual{.h = {a_.h.buffer, 0, a_.other_h.size},
+                      .other = a_.other_h,
+                      .delta = a_.zeros,
+                      .post = std::vector<float>(config.width)};
     const uint32_t complete = complete_layers(depth);
     for (uint32_t layer = 0; layer < complete; ++layer) {
         CO_TRY(co_await decode_attention(program, layer, residual));

@@ -52,7 +52,7 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
 }
 
 uint32_t choice_parts(uint64_t vocabulary) {
-    constexpr uint64_t kWorthAWorkgroup = 4096;
+    constexpr uint64_t kWorthAWorkgroup = 2048;
     return uint32_t(std::clamp<uint64_t>(vocabulary / kWorthAWorkgroup, 1, kMostChoiceParts));
 }
 

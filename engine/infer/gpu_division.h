@@ -23,7 +23,7 @@ enum class Preparing : uint8_t { none, cheap, dear };
 // that they can become planes.
 MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, Preparing preparing);
 
-constexpr uint32_t kMostChoiceParts = 64;
+constexpr uint32_t kMostChoiceParts = 128;
 
 // The slices of the vocabulary that are looked through side by side.
 uint32_t choice_parts(uint64_t vocabulary);

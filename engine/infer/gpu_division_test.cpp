@@ -54,8 +54,8 @@ TEST(MatvecDivision, GivesSoftwareTheFewestWorkgroups) {
 
 TEST(ChoiceParts, AreAsManyAsThereIsWorkFor) {
     EXPECT_EQ(choice_parts(512), 1u);
-    EXPECT_EQ(choice_parts(16'384), 4u);
-    EXPECT_EQ(choice_parts(262'144), 64u);
+    EXPECT_EQ(choice_parts(16'384), 8u);
+    EXPECT_EQ(choice_parts(262'144), 128u);
     EXPECT_EQ(choice_parts(1'000'000), kMostChoiceParts);
 }
 

@@ -119,6 +119,7 @@ Status GpuForward::allocate() {
     a_.bins = TRY(resources_.buffer((kSamplingBins + 1) * 4, "bins"));
     a_.candidates = TRY(resources_.buffer(kCandidates * 8, "candidates"));
     a_.spare = TRY(resources_.buffer(1024, "spare"));
+    a_.zeros = TRY(resources_.buffer(d * sizeof(float), "zeros"));
 
     const RopeRates rates = TRY(rope_rates(resources_, *model_));
     rates_full_ = rates.full;

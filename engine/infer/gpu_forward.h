@@ -97,7 +97,7 @@ class GpuForward {
     struct Activations {
         gpu::Binding step, ids, table_rows, row_ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff,
             router_in, router_logits, expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs,
-            gate, logits, best, history, sampling, biases, mask, bins, candidates, spare;
+            gate, logits, best, history, sampling, biases, mask, bins, candidates, spare, zeros;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
@@ -164,7 +164,8 @@ class GpuForward {
     // The residual stream between two of them: what the last sub-layer left in `o` is still to be added.
     struct Residual {
         gpu::Binding h, other;    // products read one and write the other
-        std::vector<float> post;  // the norm of what is to be added; empty: nothing is
+        gpu::Binding delta;       // what is to be added
+        std::vector<float> post;  // the norm of that; empty: nothing is
         float scale = 1;
     };
     // Where matvec gets its activations from; the numbers of matvec.wgsl.

@@ -24,10 +24,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         let share = (kN + kParts - 1u) / kParts;
         let last = min(kN, (group.x + 1u) * share);
         for (var i = group.x * share + t; i < last; i += kThreads) {
-            if (logits[i] > value) {
-                value = logits[i];
-                token = i;
-            }
+            let v = logits[i];
+            token = select(token, i, v > value);
+            value = select(value, v, v > value);
         }
     } else {
         for (var i = t; i < kParts; i += kThreads) {

@@ -102,34 +102,6 @@ fn keep_pairs(p: Pairs, i: u32, role: u32, inverse: f32) {
     }
 }
 
-// The token's own key and value into the cache, each by half of the threads. Workgroups that share a key head write the
-// same.
-fn store_own(kv: u32, t: u32) {
-    let lanes = kThreads / 2u;
-    let lane = t % lanes;
-    let is_key = t < lanes;
-    find_peaks(t / lanes, lane, lanes);
-    let row = cache_row(step.position, kv);
-    for (var i = lane; i < kRowVecs; i += lanes) {
-        let packed = own_vec(t / lanes, i);
-        if (is_key) {
-            k_cache[row * kRowVecs + i] = packed;
-        } else {
-            v_cache[row * kRowVecs + i] = packed;
-        }
-    }
-    for (var i = lane; i < kScaleVecs; i += lanes) {
-        let packed = own_scales(t / lanes * kSpans, i);
-        if (is_key) {
-            k_cache[scales_at(row) + i] = packed;
-        } else {
-            v_cache[scales_at(row) + i] = packed;
-        }
-    }
-    storageBarrier();
-    workgroupBarrier();
-}
-
 // A thread's share of a key or value: up to 16 elements, and the one scale they have.
 struct Share { a: vec4u, b: vec4u, c: vec4u, d: vec4u, scale: vec4u }
 
@@ -163,6 +135,41 @@ fn value_share(row: u32, lane: u32) -> Share {
     return out;
 }
 
+// The same of the token's own key (row 0 of `own`) or value (row 1), as the cache will have it.
+fn own_share(row: u32, lane: u32) -> Share {
+    var out = Share();
+    out.a = own_vec(row, slot_at(0u, lane));
+    if (kSlots > 1u) { out.b = own_vec(row, slot_at(1u, lane)); }
+    if (kSlots > 2u) {
+        out.c = own_vec(row, slot_at(2u, lane));
+        out.d = own_vec(row, slot_at(3u, lane));
+    }
+    if (kHasScales) { out.scale = own_scales(row * kSpans, slot_at(0u, lane) / kVecsAScale); }
+    return out;
+}
+
+fn store_key(row: u32, lane: u32, share: Share) {
+    let at = row * kRowVecs;
+    k_cache[at + slot_at(0u, lane)] = share.a;
+    if (kSlots > 1u) { k_cache[at + slot_at(1u, lane)] = share.b; }
+    if (kSlots > 2u) {
+        k_cache[at + slot_at(2u, lane)] = share.c;
+        k_cache[at + slot_at(3u, lane)] = share.d;
+    }
+    if (kHasScales) { k_cache[scales_at(row) + slot_at(0u, lane) / kVecsAScale] = share.scale; }
+}
+
+fn store_value(row: u32, lane: u32, share: Share) {
+    let at = row * kRowVecs;
+    v_cache[at + slot_at(0u, lane)] = share.a;
+    if (kSlots > 1u) { v_cache[at + slot_at(1u, lane)] = share.b; }
+    if (kSlots > 2u) {
+        v_cache[at + slot_at(2u, lane)] = share.c;
+        v_cache[at + slot_at(3u, lane)] = share.d;
+    }
+    if (kHasScales) { v_cache[scales_at(row) + slot_at(0u, lane) / kVecsAScale] = share.scale; }
+}
+
 struct Four { s0: Share, s1: Share, s2: Share, s3: Share }
 
 // The rows of a team's keys of a tile, every eighth one; beyond the end the last one.
@@ -173,6 +180,16 @@ fn tile_rows(tile: u32, last: u32, kv: u32, team: u32) -> vec4u {
 
 fn four_keys(rows: vec4u, lane: u32) -> Four {
     return Four(key_share(rows.x, lane), key_share(rows.y, lane), key_share(rows.z, lane), key_share(rows.w, lane));
+}
+
+// With another one in place of number n.
+fn replaced(four: Four, n: u32, share: Share) -> Four {
+    var out = four;
+    if (n == 0u) { out.s0 = share; }
+    if (n == 1u) { out.s1 = share; }
+    if (n == 2u) { out.s2 = share; }
+    if (n == 3u) { out.s3 = share; }
+    return out;
 }
 
 fn four_values(rows: vec4u, lane: u32) -> Four {
@@ -302,8 +319,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         // The first keys and values are on their way while the queries are prepared. There is one place in the code where
         // they are loaded: it is long.
         let rows = tile_rows(tile, last - 1u, kv, team);
-        let keys = four_keys(rows, lane);
-        let values = four_values(rows, lane);
+        var keys = four_keys(rows, lane);
+        var values = four_values(rows, lane);
         if (!ready) {
             ready = true;
             let sums = first_sums(
@@ -314,9 +331,20 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             workgroupBarrier();
             query0 = query_run(0u, lane);
             query1 = query_run(kGroup - 1u, lane);
-            if (own_too) {
-                store_own(kv, t);
-                continue;  // with what has just been stored
+        }
+        // The token's own key and value go into the cache, but are not read from there again. Workgroups that share a key
+        // head store the same.
+        let own_key = end - 1u - tile;
+        if (own_too && own_key < kTile) {
+            find_peaks(t / (kThreads / 2u), t % (kThreads / 2u), kThreads / 2u);
+            if (team == own_key % kTeams) {
+                let own_row = cache_row(step.position, kv);
+                let own_k = own_share(0u, lane);
+                let own_v = own_share(1u, lane);
+                store_key(own_row, lane, own_k);
+                store_value(own_row, lane, own_v);
+                keys = replaced(keys, own_key / kTeams, own_k);
+                values = replaced(values, own_key / kTeams, own_v);
             }
         }
         let key = tile + team;

@@ -16,13 +16,13 @@ fn kv_scale(scales: vec4u, i: u32) -> f32 { return unpack2x16float(scales[i / 4u
 
 fn span_scale(peak: f32) -> u32 { return pack_halves(vec2f(min(peak / 127.0, 65504.0), 0.0)); }
 
-fn own_scale(first: u32, i: u32) -> f32 { return unpack2x16float(span_scale(peaks[first + i / 2u])).x; }
+fn own_scale(first: u32, i: u32) -> f32 { return unpack2x16float(span_scale(largest_of(peaks[first + i / 2u]))).x; }
 
 fn own_scales(first: u32, i: u32) -> vec4u {
     var out = vec4u();
     for (var j = 0u; j < 8u; j++) {
         let span = 8u * i + j;
-        if (span < kSpans) { out[j / 2u] |= span_scale(peaks[first + span]) << (16u * (j % 2u)); }
+        if (span < kSpans) { out[j / 2u] |= span_scale(largest_of(peaks[first + span])) << (16u * (j % 2u)); }
     }
     return out;
 }

@@ -21,25 +21,27 @@ fn whole(x: vec4f, scale: f32, most: f32) -> vec4f {
     return clamp(round(x / select(1.0, scale, scale > 0.0)), vec4f(-most), vec4f(most));
 }
 
-// A key and a value on their way into the cache, and the largest size in every 32 elements of each.
+// A key and a value on their way into the cache, and the largest size in every 8 elements of each: a vec4 for 32.
 override kSpans: u32 = (kDim + 31u) / 32u;
 var<workgroup> own: array<f32, 2u * kDim>;
-var<workgroup> peaks: array<f32, 2u * kSpans>;
+var<workgroup> peaks: array<vec4f, 2u * kSpans>;
 
 // The peaks of the row that is `row` 0 or 1 of `own`, found by `lanes` threads.
 fn find_peaks(row: u32, lane: u32, lanes: u32) {
     if (!kHasScales) { return; }
-    for (var span = lane; span < kSpans; span += lanes) {
+    for (var eight = lane; eight < 4u * kSpans; eight += lanes) {
         var largest = 0.0;
-        for (var j = 0u; j < 32u; j++) {
+        for (var j = 0u; j < 8u; j++) {
             // Each thread begins elsewhere: neighbours must not want the same bank of memory.
-            let i = 32u * span + (span + j) % 32u;
+            let i = 8u * eight + (eight + j) % 8u;
             if (i < kDim) { largest = max(largest, abs(own[row * kDim + i])); }
         }
-        peaks[row * kSpans + span] = largest;
+        peaks[row * kSpans + eight / 4u][eight % 4u] = largest;
     }
     workgroupBarrier();
 }
+
+fn largest_of(v: vec4f) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
 
 // vec4 i of that row as the cache holds it.
 fn own_vec(row: u32, i: u32) -> vec4u {
