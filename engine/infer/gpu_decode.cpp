@@ -38,9 +38,6 @@ AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConf
 // a thread; and models with longer rows have so many of them that preparing x once, before the product, costs less.
 constexpr uint64_t kMostPrepared = 16ull * 256;
 
-// What the offset of a binding must be a multiple of, on any GPU.
-constexpr uint64_t kBindingAlignment = 256;
-
 // The longest row that residual_norm leaves as planes.
 constexpr uint64_t kMostLeft = 2 * kMostPrepared;
 
@@ -49,6 +46,13 @@ constexpr uint64_t kMostLeft = 2 * kMostPrepared;
 kernels::Activations GpuForward::form_for(const GpuMatrix& matrix) const {
     return kernels::holds_whole_numbers(matrix.format) ? resources_.variant().activations
                                                        : kernels::Activations::floats;
+}
+
+bool GpuForward::joins(const GpuMatrix& matrix, const GpuMatrix& below) const {
+    constexpr uint64_t kMostRows = 4;  // of a group of threads: they must not be in both
+    return matrix.pieces.size() == 1 && below.pieces.size() == 1 &&
+           matrix.pieces[0].binding.buffer == below.pieces[0].binding.buffer && matrix.rows % kMostRows == 0 &&
+           kernels::holds_whole_numbers(matrix.format) && kernels::holds_whole_numbers(below.format);
 }
 
 Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block) {
@@ -61,7 +65,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
                        format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
     }
     for (const GpuMatrix::Piece& piece : m.pieces) {
-        const uint64_t out = whole ? p.out_rows : piece.rows;
+        const uint64_t out = whole ? p.out_rows : piece.rows + (p.below != nullptr ? p.below->rows : 0);
         const bool dear = p.planes || source.from == From::parts || (source.from == From::seam && m.cols > 2048);
         const Preparing preparing = source.from == From::prepared ? Preparing::none
                                     : dear                        ? Preparing::dear
@@ -75,7 +79,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         gpu::Binding y = p.y;
         // Products that differ in nothing but where their rows go and how many they are share a pipeline: the GPU's caches
         // have room for the code of about one layer (docs/performance.md).
-        if (one && y_first * sizeof(float) % kBindingAlignment == 0) {
+        if (one && y_first * sizeof(float) % kernels::kBindingAlignment == 0) {
             y.offset += y_first * sizeof(float);
             y.size -= y_first * sizeof(float);
             y_first = 0;
@@ -87,6 +91,13 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             {"kRows", double(division.rows)}, {"kThreads", double(division.threads)},
             {"kAhead", ahead ? 1.0 : 0.0}};
         const bool grid_says = one && !pairs && !p.planes && out % outputs == 0;
+        gpu::Binding weights = piece.binding;
+        if (p.below != nullptr) {
+            const gpu::Binding& below = p.below->pieces[0].binding;
+            weights.size = below.offset + below.size;
+            constants.push_back({"kFirstRows", double(piece.rows)});
+            constants.push_back({"kSecondAt", double(below.offset / kernels::gpu_bytes(p.below->format, 1, m.cols))});
+        }
         if (!grid_says) constants.push_back({"kOut", double(out)});
         if (!one) constants.push_back({"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)});
         if (p.finish == Finish::gelu_times_aux) {
@@ -113,11 +124,12 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         }
         const auto or_nothing = [&](gpu::Binding binding) { return binding.buffer != 0 ? binding : a_.step; };
         const gpu::Binding h = source.h.buffer != 0 ? source.h : gpu::Binding{a_.spare.buffer, 0, 256};
-        CO_TRY(co_await program.add(kernels::kMatvec, constants,
-                                    {piece.binding, source.x, or_nothing(source.delta), or_nothing(source.norms),
-                                     or_nothing(p.aux), a_.step, h, y},
-                                    {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, m.format,
-                                    format("{} {}", m.cols, out)));
+        CO_TRY(co_await program.add(
+            kernels::kMatvec, constants,
+            {weights, source.x, or_nothing(source.delta), or_nothing(source.norms), or_nothing(p.aux), a_.step, h, y},
+            {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)},
+            {m.format, p.below != nullptr ? std::optional(p.below->format) : std::nullopt},
+            format("{} {}", m.cols, out)));
     }
     co_return Status{};
 }
@@ -220,8 +232,15 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
     const std::vector<float> norm = model_->vector(names.attn_norm);
     std::vector<Product> products;
     uint64_t offset = 0;
-    for (const GpuMatrix& matrix : model_->layers[layer].qkv) {
-        products.push_back({.matrix = &matrix, .y = a_.qkv, .y_stride = qkv_stride(layer), .y_offset = offset});
+    const std::vector<GpuMatrix>& qkv = model_->layers[layer].qkv;
+    const bool joined = qkv.size() == 2 && joins(qkv[0], qkv[1]);
+    for (const GpuMatrix& matrix : qkv) {
+        if (joined && offset > 0) break;
+        products.push_back({.matrix = &matrix,
+                            .below = joined ? &qkv[1] : nullptr,
+                            .y = a_.qkv,
+                            .y_stride = qkv_stride(layer),
+                            .y_offset = offset});
         offset += matrix.rows;
     }
     CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));

@@ -38,7 +38,12 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
         const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
         return {.threads = 256, .lanes = lanes, .rows = fewest};
     }
+    // Of a matrix with many rows, lanes that divide the units are worth more than more threads.
+    constexpr uint64_t kManyThreads = 64'000;
+    const auto divides = [&](uint64_t lanes) { return units % lanes == 0; };
     while (rows / out.rows * out.lanes < enough_threads) {
+        if (rows * out.lanes >= kManyThreads && out.rows == 1 && divides(out.lanes) && !divides(2ull * out.lanes))
+            break;
         const bool can_widen = out.lanes < kMostLanes && (2 * out.lanes <= units || busy(2 * out.lanes));
         if (out.rows > fewest && (units / out.lanes <= 4 || !can_widen)) {
             out.rows /= 2;

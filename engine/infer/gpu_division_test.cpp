@@ -40,6 +40,8 @@ TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
     EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).rows, 4u);
     EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 2560, 10240, false, none).rows, 1u);
+    EXPECT_EQ(divide_matvec({}, 8960, 1536, false, cheap).lanes, 8u);
+    EXPECT_EQ(divide_matvec({}, 2048, 1536, false, cheap).lanes, 32u);
 }
 
 TEST(MatvecDivision, GivesSoftwareTheFewestWorkgroups) {

@@ -115,6 +115,7 @@ class GpuForward {
     enum class Finish : uint8_t { plain = 0, gelu_gate = 1, gelu_times_aux = 2, softcap = 3 };
     struct Product {
         const GpuMatrix* matrix = nullptr;
+        const GpuMatrix* below = nullptr;  // more rows, in another format, for decoding (joins)
         gpu::Binding x, y;
         Finish finish = Finish::plain;
         uint64_t out_rows = 0;  // 0: the matrix's own
@@ -191,6 +192,8 @@ class GpuForward {
     Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
     // Adds to the residual what is to be added, and norms it into xn.
     Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
+    // Whether one dispatch can multiply with both.
+    [[nodiscard]] bool joins(const GpuMatrix& matrix, const GpuMatrix& below) const;
     [[nodiscard]] kernels::Activations form_for(const GpuMatrix& matrix) const;
 
     std::shared_ptr<GpuModel> model_;

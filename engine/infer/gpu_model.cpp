@@ -47,11 +47,7 @@ struct GpuModel::Loader {
         if (stack.empty() || !stack.front()->present()) co_return GpuMatrix{};
         GpuMatrix out_matrix = CO_TRY(shape_of(stack));
         CO_TRY(allocate(out_matrix, stack.front()->name));
-        uint64_t first = 0;
-        for (const Weight* weight : stack) {
-            CO_TRY(co_await upload(*weight, first, out_matrix));
-            first += weight->rows * weight->slices;
-        }
+        CO_TRY(co_await upload(stack, out_matrix));
         co_return out_matrix;
     }
 
@@ -73,6 +69,34 @@ struct GpuModel::Loader {
         return {};
     }
 
+    // Two matrices in one buffer, where a product can read both.
+    Status allocate_together(GpuMatrix& first, GpuMatrix& second, const std::string& label) const {
+        const gpu::Info& info = out.device_.info();
+        const uint64_t row = kernels::gpu_bytes(second.format, 1, second.cols);
+        const uint64_t at = row * kernels::second_row_at(first.format, first.rows, second.format, first.cols);
+        const uint64_t bytes = at + row * second.rows;
+        if (bytes > std::min(info.max_binding_bytes, info.max_buffer_bytes)) {
+            TRY(allocate(first, label));
+            return allocate(second, label);
+        }
+        const gpu::Id id = TRY(out.device_.buffer(bytes, gpu::Usage::storage, label));
+        out.buffers_.push_back(id);
+        out.bytes_ += bytes;
+        const uint64_t first_bytes = kernels::gpu_bytes(first.format, first.rows, first.cols);
+        first.pieces.push_back({.binding = {id, 0, first_bytes}, .rows = first.rows});
+        second.pieces.push_back({.binding = {id, at, row * second.rows}, .rows = second.rows});
+        return {};
+    }
+
+    Task<Status> upload(const std::vector<const Weight*>& stack, const GpuMatrix& matrix) {
+        uint64_t first = 0;
+        for (const Weight* weight : stack) {
+            CO_TRY(co_await upload(*weight, first, matrix));
+            first += weight->rows * weight->slices;
+        }
+        co_return Status{};
+    }
+
     Task<Status> upload(const Weight& weight, uint64_t at_row, const GpuMatrix& matrix) {
         const uint64_t rows = weight.rows * weight.slices;
         const uint64_t step = std::max<uint64_t>(1, kChunkBytes / weight.row_bytes());
@@ -85,7 +109,7 @@ struct GpuModel::Loader {
             const Bytes bytes = CO_TRY(co_await read(weight, row * weight.row_bytes(), count * weight.row_bytes()));
             const auto packed = kernels::repack(weight.type, bytes, count, weight.cols);
             const uint64_t offset = kernels::gpu_bytes(matrix.format, at_row + row - piece->first_row, matrix.cols);
-            out.device_.write(piece->binding.buffer, offset, packed);
+            out.device_.write(piece->binding.buffer, piece->binding.offset + offset, packed);
             row += count;
         }
         co_return Status{};
@@ -127,17 +151,21 @@ struct GpuModel::Loader {
     }
 
     Task<Result<std::vector<GpuMatrix>>> projections(const model::LayerWeights& w) {
-        std::vector<GpuMatrix> groups;
-        std::vector<const Weight*> stack;
+        std::vector<std::vector<const Weight*>> stacks;
         for (const Weight* weight : {&w.attn_q, &w.attn_k, &w.attn_v}) {
             if (!weight->present()) continue;
-            if (!stack.empty() && kernels::format_of(stack.back()->type) != kernels::format_of(weight->type)) {
-                groups.push_back(CO_TRY(co_await matrix(stack)));
-                stack.clear();
-            }
-            stack.push_back(weight);
+            const auto format = [](const Weight* of) { return kernels::format_of(of->type); };
+            if (stacks.empty() || format(stacks.back().back()) != format(weight)) stacks.emplace_back();
+            stacks.back().push_back(weight);
         }
-        groups.push_back(CO_TRY(co_await matrix(stack)));
+        std::vector<GpuMatrix> groups;
+        for (const auto& stack : stacks) groups.push_back(CO_TRY(shape_of(stack)));
+        if (groups.size() == 2 && groups[0].cols == groups[1].cols) {
+            CO_TRY(allocate_together(groups[0], groups[1], w.attn_q.name));
+        } else {
+            for (GpuMatrix& group : groups) CO_TRY(allocate(group, w.attn_q.name));
+        }
+        for (size_t i = 0; i < groups.size(); ++i) CO_TRY(co_await upload(stacks[i], groups[i]));
         co_return groups;
     }
 

@@ -27,7 +27,7 @@ Result<gpu::Binding> GpuResources::floats(const std::vector<float>& values, std:
 
 std::string PipelineWanted::name() const {
     std::string out(kernel->name);
-    if (kernel->reads_weights()) out += "." + std::string(kernels::format_name(format));
+    if (kernel->reads_weights()) out += "." + formats.name();
     return out;
 }
 
@@ -53,7 +53,7 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
         if (!status) co_return false;  // the others need not be tried
         const auto& [key, one] = list[i];
         const auto access = one->kernel->accesses();
-        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->format, variant_), one->name(),
+        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->formats, variant_), one->name(),
                                             {access.begin(), access.end()}, one->constants, cancel);
         if (id) {
             own(*id);
@@ -67,16 +67,16 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
 }
 
 Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                              std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format,
+                              std::vector<gpu::Binding> bindings, Grid grid, kernels::Formats formats,
                               std::string sizes) {
     std::string label(kernel.name);
-    if (kernel.reads_weights()) label += " " + std::string(kernels::format_name(format));
+    if (kernel.reads_weights()) label += " " + formats.name();
     if (!sizes.empty()) label += " " + sizes;
     for (const gpu::Constant& constant : constants) {
         const bool is_size = constant.name == "kOut" || constant.name == "kCols" || constant.name == "kDim";
         if (is_size && sizes.empty()) label += lapidary::format(" {}", uint64_t(constant.value));
     }
-    wanted_.push_back({.kernel = &kernel, .format = format, .constants = std::move(constants)});
+    wanted_.push_back({.kernel = &kernel, .formats = formats, .constants = std::move(constants)});
     dispatches_.push_back({.bindings = std::move(bindings), .grid = grid, .label = std::move(label)});
     co_return Status{};
 }

@@ -12,10 +12,10 @@
 
 namespace lapidary::infer {
 
-// A kernel for one format and one set of constants.
+// A kernel for its formats of weights and one set of constants.
 struct PipelineWanted {
     const kernels::Kernel* kernel;
-    kernels::Format format;
+    kernels::Formats formats;
     std::vector<gpu::Constant> constants;
 
     [[nodiscard]] std::string name() const;  // for people: "matvec.q4_k"
@@ -63,7 +63,7 @@ class GpuRecorder {
 
     // `sizes`: for profiles, where the constants do not say them.
     Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                     std::vector<gpu::Binding> bindings, Grid grid, kernels::Format format = kernels::Format::f32,
+                     std::vector<gpu::Binding> bindings, Grid grid, kernels::Formats formats = kernels::Format::f32,
                      std::string sizes = {});
     // Makes the pipelines, then the program.
     Task<Result<gpu::Id>> finish();

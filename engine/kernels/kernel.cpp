@@ -1,5 +1,8 @@
 #include "kernels/kernel.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/wgsl_sources.h"
 
 namespace lapidary::kernels {
@@ -7,9 +10,43 @@ namespace {
 constexpr auto kRead = gpu::Access::read;
 constexpr auto kWrite = gpu::Access::write;
 
-std::string_view activations_source(Format format, Activations activations) {
-    if (activations == Activations::planes) return {};
+std::string_view dot_source(Format format, Activations activations) {
+    if (activations == Activations::planes) return wgsl::x_planes_unit;
     return holds_whole_numbers(format) ? wgsl::x_floats_unit : wgsl::x_floats_run;
+}
+
+bool is_part_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Calls visit with each name or number of the text, and with what is between them.
+template <typename Visit>
+void for_each_word(std::string_view text, Visit visit) {
+    while (!text.empty()) {
+        const bool word = is_part_of_name(text.front());
+        size_t size = 1;
+        while (size < text.size() && is_part_of_name(text[size]) == word) ++size;
+        visit(text.substr(0, size), word);
+        text.remove_prefix(size);
+    }
+}
+
+// The text with "_2" behind every name that it declares, so that it can stand beside the original.
+std::string second_copy(std::string_view text) {
+    constexpr std::array<std::string_view, 5> kDeclaring = {"fn", "struct", "const", "override", "alias"};
+    std::vector<std::string_view> declared;
+    bool declares = false;
+    for_each_word(text, [&](std::string_view word, bool is_word) {
+        if (!is_word) return;
+        if (declares) declared.push_back(word);
+        declares = std::ranges::find(kDeclaring, word) != kDeclaring.end();
+    });
+    std::string out;
+    for_each_word(text, [&](std::string_view word, bool) {
+        out += word;
+        if (std::ranges::find(declared, word) != declared.end()) out += "_2";
+    });
+    return out;
 }
 
 std::string_view kv_source(KvFormat format) {
@@ -92,7 +129,8 @@ const Kernel kSquares{"squares", wgsl::train_squares, {kRead, kWrite}, 2, needs:
 const Kernel kClip{"clip", wgsl::train_clip, {kRead, kRead, kWrite}, 3, needs::sums};
 const Kernel kAdamW{"adamw", wgsl::train_adamw, {kRead, kRead, kWrite, kWrite, kWrite, kWrite}, 6, 0};
 
-std::string shader(const Kernel& kernel, Format format, Variant variant) {
+std::string shader(const Kernel& kernel, Formats formats, Variant variant) {
+    const Format format = formats.first;
     const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
     const bool subgroups = wants(needs::sums) && variant.reduction == Reduction::subgroup;
     // Weights in floating point have no use for whole numbers.
@@ -115,7 +153,15 @@ std::string shader(const Kernel& kernel, Format format, Variant variant) {
     if (wants(needs::weights)) out += format_source(format);
     if (wants(needs::activations)) {
         out += activations == Activations::planes ? wgsl::x_planes : wgsl::x_floats;
-        out += activations_source(format, activations);
+        out += dot_source(format, activations);
+        out += wgsl::row_dots;
+        if (formats.second) {
+            std::string other = format_source(*formats.second);
+            other += dot_source(*formats.second, activations);
+            other += wgsl::row_dots;
+            out += second_copy(other);
+        }
+        out += formats.second ? wgsl::two_formats : wgsl::one_format;
     }
     return out + std::string(kernel.source);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,8 +92,25 @@ struct Variant {
     KvFormat kv = KvFormat::f32;
 };
 
+// How a kernel's weights are packed. Only matvec takes a matrix whose last rows are in another format than the first, and
+// only if both hold whole numbers or neither does.
+struct Formats {
+    Format first = Format::f32;
+    std::optional<Format> second = {};
+
+    // Most have one.
+    Formats(Format format) : first(format) {}  // NOLINT(google-explicit-constructor)
+    Formats(Format one, std::optional<Format> other) : first(one), second(other) {}
+
+    [[nodiscard]] std::string name() const {
+        std::string out(format_name(first));
+        if (second) out += "+" + std::string(format_name(*second));
+        return out;
+    }
+};
+
 // The complete WGSL: the common part, what the kernel needs, the kernel's own.
-std::string shader(const Kernel& kernel, Format format, Variant variant);
+std::string shader(const Kernel& kernel, Formats formats, Variant variant);
 
 // Another one for other kernels, and for other ways of trying them.
 std::string_view kernels_digest();

@@ -26,6 +26,18 @@ TEST(Shader, MeetsWeightsInFloatingPointWithFloats) {
     EXPECT_EQ(shader(kMatvec, Format::f16, planes).find("dot4I8Packed"), std::string::npos);
 }
 
+TEST(Shader, SaysEverythingAboutASecondFormatOnceMoreUnderOtherNames) {
+    const std::string one = shader(kMatvec, Format::q4_k, {});
+    const std::string two = shader(kMatvec, {Format::q4_k, Format::q6_k}, {});
+    EXPECT_EQ(one.find("_2("), std::string::npos);
+    for (const std::string_view name : {"fn weights(", "fn weights_2(", "fn dots_2(", "kQuantVecs_2*kUnits_2"}) {
+        EXPECT_NE(two.find(name), std::string::npos) << name;
+    }
+    // What both share keeps its name.
+    EXPECT_EQ(two.find("activations_2"), std::string::npos);
+    EXPECT_EQ(two.find("small_2"), std::string::npos);
+}
+
 TEST(Shader, KeepsKeysAndValuesInOneFormat) {
     for (const Kernel* kernel : {&kHeads, &kAttention, &kAttentionDecode}) {
         EXPECT_NE(shader(*kernel, Format::f32, {.kv = KvFormat::f16}).find("pack_halves(x.xy)"), std::string::npos);

@@ -15,6 +15,7 @@
 //          2  y = gelu(a) · aux[t, r]        of a group's two rows one is gate's, the other up's
 //          3  y = cap · tanh(a / cap)
 // kPlanes 1: y becomes planes for the next product; a workgroup's outputs are a multiple of 32 then.
+// Some of the last rows may be in another format than the first (two_formats.wgsl).
 // With kExperts > 0, slot s of token t uses expert aux[t, s]: W is a stack of matrices with kWRows rows each.
 override kCols: u32;
 override kOut: u32 = 0xFFFFFFFFu;   // rows of y; where nothing else needs it, as many as the grid has
@@ -142,43 +143,6 @@ fn w_rows(first: u32) -> vec4u {
     return min(vec4u(first, first + 1u, first + 2u, first + 3u), vec4u(kOut - 1u));
 }
 
-// What a thread has loaded of each of its group's rows.
-struct Loaded { w0: Weights, w1: Weights, w2: Weights, w3: Weights }
-
-fn loaded(rows: vec4u, u: u32) -> Loaded {
-    var out: Loaded;
-    out.w0 = weights(rows.x, u);
-    if (kRows > 1u) { out.w1 = weights(rows.y, u); }
-    if (kRows > 2u) {
-        out.w2 = weights(rows.z, u);
-        out.w3 = weights(rows.w, u);
-    }
-    return out;
-}
-
-fn loaded_dots(w: Loaded, a: Activations) -> vec4f {
-    var out = vec4f(weights_dot(w.w0, a), 0.0, 0.0, 0.0);
-    if (kRows > 1u) { out.y = weights_dot(w.w1, a); }
-    if (kRows > 2u) {
-        out.z = weights_dot(w.w2, a);
-        out.w = weights_dot(w.w3, a);
-    }
-    return out;
-}
-
-// Σ over this thread's units, for the rows of its group. With kAhead 1 the weights of the first unit are there already.
-// A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
-fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {
-    var sum = vec4f();
-    if (kAhead == 1u && (kLanes <= kUnits || lane < kUnits)) { sum = loaded_dots(first, activations(lane)); }
-    for (var round = kAhead; round < kRounds; round++) {
-        let u = round * kLanes + lane;
-        if (kUnits % kLanes != 0u && u >= kUnits) { break; }
-        sum += loaded_dots(loaded(rows, u), activations(u));
-    }
-    return sum;
-}
-
 // `b`: what the finish needs besides a.
 fn finish(slot: u32, row: u32, place: u32, a: f32, b: f32) {
     if (row >= kOut) { return; }
@@ -218,14 +182,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var base_row = 0u;
     if (kExperts > 0u) { base_row = aux[slot] * kWRows; }
     let rows = w_rows(first) + base_row;
-    var ahead: Loaded;
-    if (kAhead == 1u) { ahead = loaded(rows, min(lane, kUnits - 1u)); }
+    var ahead: Ahead;
+    if (kAhead == 1u) { ahead = loaded_ahead(rows, min(lane, kUnits - 1u)); }
     var factors = vec4f();  // asked for now: at the end everybody would wait for them
     if (kFinish == 2u) {
         for (var i = 0u; i < kOutputs; i++) { factors[i] = bitcast<f32>(aux[token * kAuxStride + kAuxOffset + rows[i]]); }
     }
     if (kSource != 0u) { prepare(t, select(token, slot, kXPerSlot == 1u) * kVecs, group.x == 0u && group.z == 0u); }
-    let sum = sum_lanes(dots(rows, lane, ahead), t, kLanes);
+    let sum = sum_lanes(all_dots(rows, lane, ahead), t, kLanes);
     if (lane == 0u) {
         for (var i = 0u; i < kOutputs; i++) {
             var other = factors[i];

@@ -321,6 +321,13 @@ uint64_t gpu_bytes(Format format, uint64_t rows, uint64_t cols) {
     return rows * (units * shape.quant_bytes + (words * 4 + 15) / 16 * 16);
 }
 
+uint64_t second_row_at(Format first, uint64_t rows, Format second, uint64_t cols) {
+    const uint64_t row = gpu_bytes(second, 1, cols);
+    uint64_t at = (gpu_bytes(first, rows, cols) + row - 1) / row;
+    while (at * row % kBindingAlignment != 0) ++at;  // 16 times at most: a row is a multiple of 16 bytes
+    return at;
+}
+
 std::vector<uint8_t> repack(TensorType type, std::span<const uint8_t> file_bytes, uint64_t rows, uint64_t cols) {
     const Format format = format_of(type);
     const Shape shape = shape_of(format);

@@ -29,6 +29,13 @@ Status check_columns(TensorType type, uint64_t cols);
 // Bytes of `rows` rows on the GPU, a multiple of 16.
 uint64_t gpu_bytes(Format format, uint64_t rows, uint64_t cols);
 
+// What the offset of a binding must be a multiple of, on any GPU.
+inline constexpr uint64_t kBindingAlignment = 256;
+
+// Where rows in another format can begin behind `rows` rows in the first: at one of their own rows, so that a kernel can
+// find it, and where a binding can begin. In rows of the second format.
+uint64_t second_row_at(Format first, uint64_t rows, Format second, uint64_t cols);
+
 // `rows` rows as the file has them → as the GPU wants them. The result has gpu_bytes(format, rows, cols) bytes.
 std::vector<uint8_t> repack(TensorType type, std::span<const uint8_t> file_bytes, uint64_t rows, uint64_t cols);
 

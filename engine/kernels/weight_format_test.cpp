@@ -132,6 +132,20 @@ TEST(WeightFormat, RowsTakeAMultipleOf16Bytes) {
     EXPECT_EQ(gpu_bytes(Format::q4_k, 2, 1536), 2 * 896u);
 }
 
+TEST(WeightFormat, RowsInAnotherFormatBeginAtOneOfTheirOwnAndWhereABindingCan) {
+    for (const Format second : {Format::q6_k, Format::q8_0, Format::i8, Format::f32}) {
+        for (const uint64_t cols : {96, 256, 1536}) {
+            for (const uint64_t rows : {0, 1, 7, 2304}) {
+                const uint64_t row = gpu_bytes(second, 1, cols);
+                const uint64_t at = second_row_at(Format::q4_k, rows, second, cols) * row;
+                EXPECT_GE(at, gpu_bytes(Format::q4_k, rows, cols));
+                EXPECT_LT(at, gpu_bytes(Format::q4_k, rows, cols) + 17 * row);
+                EXPECT_EQ(at % kBindingAlignment, 0u);
+            }
+        }
+    }
+}
+
 TEST(WeightFormat, RowsThatDoNotFitTheKernelsAreRefused) {
     EXPECT_TRUE(check_columns(TensorType::q4_k, 512));
     EXPECT_FALSE(check_columns(TensorType::q4_k, 320));

@@ -48,7 +48,13 @@ std::string format_text(const Case& c) {
     const Format format = format_of(*c.weights);
     std::string out(format_name(format));
     if (format == Format::i8) out += " from " + std::string(tensor_type_name(*c.weights));
+    if (c.below) out += " + " + std::string(tensor_type_name(*c.below));
     return out;
+}
+
+Formats formats_of(const Case& c) {
+    if (!c.weights) return Format::f32;
+    return {format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt};
 }
 
 // One case in one variant, to be run.
@@ -92,11 +98,10 @@ Task<Result<std::vector<Bytes>>> execute(gpu::Device& device, const Job& job, co
     std::vector<gpu::Command> commands;
     for (const Dispatch& dispatch : job.test.dispatches) {
         const Kernel& kernel = dispatch.kernel;
-        const Format format = job.test.weights ? format_of(*job.test.weights) : Format::f32;
         const auto access = kernel.accesses();
-        const gpu::Id pipeline =
-            made(CO_TRY(co_await device.pipeline(shader(kernel, format, job.variant), std::string(kernel.name),
-                                                 {access.begin(), access.end()}, dispatch.constants, cancel)));
+        const gpu::Id pipeline = made(
+            CO_TRY(co_await device.pipeline(shader(kernel, formats_of(job.test), job.variant), std::string(kernel.name),
+                                            {access.begin(), access.end()}, dispatch.constants, cancel)));
         std::vector<gpu::Binding> bound = all;
         if (!dispatch.bindings.empty()) bound.clear();
         for (const size_t index : dispatch.bindings) bound.push_back(all[index]);

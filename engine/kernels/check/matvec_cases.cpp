@@ -144,35 +144,38 @@ Case matvec(const Test& test) {
     return {
         .shape = std::move(shape),
         .weights = p.type,
+        .below = p.below,
         .only = source.from == From::prepared ? std::optional(source.form) : std::nullopt,
         .limit = limit_of(p),
         .dispatches = {{kMatvec, std::move(constants), grid}},
         .arrays = [p, source, planes = test.planes](Random& random) { return arrays_of(p, source, planes, random); }};
 }
 
+using enum TensorType;
+using enum Finish;
+constexpr Source kFloats{};
+constexpr Source kWholeSeam{.from = From::seam, .add = true, .next = true};
+constexpr Source kAdds{.from = From::seam, .add = true};
+constexpr Source kNorms{.from = From::seam, .next = true};
+constexpr Source kScales{.from = From::seam};
+constexpr Source kPreparedFloats{.from = From::prepared};
+constexpr Source kPreparedPlanes{.from = From::prepared, .form = Activations::planes};
+
+constexpr Source parts_of(uint32_t dim, uint32_t position, uint32_t window) {
+    return {.from = From::parts, .dim = dim, .position = position, .window = window};
+}
+
 }  // namespace
 
 // Compiling takes a software GPU most of a second each, so every format gets a division of the work, a source and a finish
 // of its own, rather than all of them.
-std::vector<Case> all() {
-    using enum TensorType;
-    using enum Finish;
-    constexpr Source kFloats{};
-    constexpr Source kWholeSeam{.from = From::seam, .add = true, .next = true};
-    constexpr Source kAdds{.from = From::seam, .add = true};
-    constexpr Source kNorms{.from = From::seam, .next = true};
-    constexpr Source kScales{.from = From::seam};
-    constexpr Source kPreparedFloats{.from = From::prepared};
-    constexpr Source kPreparedPlanes{.from = From::prepared, .form = Activations::planes};
-    const auto parts = [](uint32_t dim, uint32_t position, uint32_t window) {
-        return Source{.from = From::parts, .dim = dim, .position = position, .window = window};
-    };
+std::vector<Case> at_load() {
     std::vector<Case> out;
     const auto add = [&](const Test& test) { out.push_back(matvec(test)); };
     add({{.type = q4_k, .cols = 256 * 9, .out = 257}, {256, 8, 2, true}, kWholeSeam});
     add({{.type = q5_k, .cols = 768, .out = 17, .tokens = 2, .finish = gelu_gate}, {128, 4, 2}, kFloats});
     add({{.type = q6_k, .cols = 256 * 5, .out = 257, .finish = softcap}, {128, 16, 1, true}, kFloats});
-    add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts(96, 130, 0)});
+    add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0)});
     add({{.type = q8_0, .cols = 32 * 33, .out = 3, .tokens = 15}, {128, 32, 2}, kFloats});
     add({{.type = q5_1, .cols = 768, .out = 17, .finish = gelu_times_aux}, {128, 4, 1, true}, kAdds});
     add({{.type = f16, .cols = 96, .out = 17, .tokens = 3, .finish = gelu_times_aux, .strided = true},
@@ -180,27 +183,34 @@ std::vector<Case> all() {
          kFloats});
     add({{.type = bf16, .cols = 160, .out = 1}, {128, 1, 1}, kPreparedFloats});
     add({{.type = f32, .cols = 96, .out = 17, .strided = true}, {128, 1, 2}, kNorms});
+    add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes});
     for (Case& c : out) c.quick = true;
+    return out;
+}
 
+std::vector<Case> all() {
+    std::vector<Case> out = at_load();
+    const auto add = [&](const Test& test) { out.push_back(matvec(test)); };
     // The rest of what becomes i8, in one pipeline.
     for (const TensorType type : kOthers) add({{.type = type, .cols = 768, .out = 17}, {128, 4, 2}, kFloats});
     // Gate and up, whose product is prepared for down.
     add({{.type = q4_k, .cols = 256, .out = 192, .finish = gelu_gate}, {256, 4, 2}, kNorms, true});
-    for (const Source& source : {kPreparedPlanes, kPreparedFloats}) {
-        add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, source});
-    }
-    out[out.size() - 2].quick = true;
+    add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedFloats});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 128, 1}, kPreparedPlanes});
     // Four rows a group, of which the last has but some; gate and up.
     add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 4, 4}, kPreparedPlanes});
     add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {128, 8, 4}, kPreparedPlanes, true});
     add({{.type = q8_0, .cols = 96, .out = 192}, {256, 2, 1, true}, kScales, true});
+    // The last rows in another format: lanes without a unit, groups of several rows, one of which is beyond the end.
+    add({{.type = q4_k, .cols = 768, .out = 57, .below = q6_k, .below_rows = 21}, {256, 16, 1, true}, kWholeSeam});
+    add({{.type = q4_0, .cols = 32 * 33, .out = 53, .below = q8_0, .below_rows = 19}, {128, 8, 2, true}, kFloats});
+    add({{.type = q5_k, .cols = 768, .out = 70, .below = q5_1, .below_rows = 30}, {64, 8, 4}, kPreparedPlanes});
     // As long as a seam may be.
     add({{.type = q6_k, .cols = 4096, .out = 9}, {256, 64, 1, true}, kWholeSeam});
     // One part, which is not full or just so; two; as many as there is room for.
     for (const uint32_t position : {0u, 63u, 64u, 1000u}) {
-        add({{.type = q4_k, .cols = 512, .out = 40}, {256, 8, 1, true}, parts(256, position, 500)});
+        add({{.type = q4_k, .cols = 512, .out = 40}, {256, 8, 1, true}, parts_of(256, position, 500)});
     }
     // Experts: gate and up of one x, then down of an x of each slot.
     add({{.type = q4_k, .cols = 256, .out = 17, .tokens = 15, .finish = gelu_gate, .experts = 5, .slots = 2},

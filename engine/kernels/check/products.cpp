@@ -35,6 +35,7 @@ std::string shape_of(const Product& p) {
     if (p.experts > 0) out += format(", {} of {} experts", p.slots, p.experts);
     if (p.x_per_slot) out += ", x per slot";
     if (p.strided) out += ", strided";
+    if (p.below) out += format(", the last {} in {}", p.below_rows, tensor_type_name(*p.below));
     return out;
 }
 
@@ -50,15 +51,32 @@ std::vector<gpu::Constant> constants_of(const Product& p) {
         out.push_back({"kAuxOffset", double(p.aux_offset())});
     }
     if (p.finish == Finish::softcap) out.push_back({"kCap", double(kCap)});
+    if (p.below) {
+        const uint64_t first = p.w_rows() - p.below_rows;
+        out.push_back({"kFirstRows", double(first)});
+        out.push_back({"kSecondAt", double(second_row_at(format_of(p.type), first, format_of(*p.below), p.cols))});
+    }
     return out;
 }
 
+namespace {
+
+void put_below(Weights& w, const Weights& below, const Product& p) {
+    const uint64_t rows = second_row_at(format_of(p.type), p.w_rows() - p.below_rows, format_of(*p.below), p.cols);
+    w.packed.resize(size_t(rows * gpu_bytes(format_of(*p.below), 1, p.cols)));
+    w.packed.insert(w.packed.end(), below.packed.begin(), below.packed.end());
+    w.values.insert(w.values.end(), below.values.begin(), below.values.end());
+}
+
+}  // namespace
+
 Operands operands_of(const Product& p, Random& random) {
     const uint32_t matrices = std::max(p.experts, 1u);
-    Operands out{.w = random_weights(random, p.type, matrices * p.w_rows(), p.cols),
+    Operands out{.w = random_weights(random, p.type, matrices * p.w_rows() - p.below_rows, p.cols),
                  .factors = random.floats(size_t(p.tokens * p.aux_stride())),
                  .chosen = std::vector<uint32_t>(size_t(p.tokens) * p.slots)};
     for (uint32_t& expert : out.chosen) expert = random.below(matrices);
+    if (p.below) put_below(out.w, random_weights(random, *p.below, p.below_rows, p.cols), p);
     return out;
 }
 

@@ -21,6 +21,9 @@ struct Product {
     uint32_t experts = 0;
     uint32_t slots = 1;
     bool x_per_slot = false;
+    // The last rows of W are in another type.
+    std::optional<TensorType> below = {};
+    uint64_t below_rows = 0;
 
     [[nodiscard]] uint64_t w_rows() const { return finish == Finish::gelu_gate ? 2 * out : out; }
     [[nodiscard]] uint64_t y_stride() const { return strided ? out + 7 : out; }

@@ -52,8 +52,8 @@ std::span<const Suite> suites() {
 std::span<const Suite> load_suites() {
     static constexpr auto kSuites = std::to_array<Suite>({
         {kMatmul, matmul_cases::all},
-        {kMatvec, matvec_cases::all},
-        {kAttentionDecode, attention_decode_cases::all},
+        {kMatvec, matvec_cases::at_load},
+        {kAttentionDecode, attention_decode_cases::at_load},
         {kHeads, heads_cases::all},
         {kResidualNorm, residual_norm_cases::all},
     });

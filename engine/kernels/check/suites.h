@@ -1,4 +1,5 @@
-// The cases of every kernel, one file NAME_cases.cpp each, with a namespace of that name: they all have a Shape.
+// The cases of every kernel, one file NAME_cases.cpp each, with a namespace of that name: they all have a Shape. What is
+// not tried at load need not be in what everybody downloads.
 #pragma once
 
 #include "kernels/check/case.h"
@@ -17,7 +18,7 @@ std::span<const Suite> load_suites();
 namespace adamw_cases { std::vector<Case> squares(); std::vector<Case> clip(); std::vector<Case> adamw(); }
 namespace argmax_cases { std::vector<Case> all(); }
 namespace attention_cases { std::vector<Case> all(); }
-namespace attention_decode_cases { std::vector<Case> all(); }
+namespace attention_decode_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace attention_merge_cases { std::vector<Case> all(); }
 namespace combine_cases { std::vector<Case> all(); }
 namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<Case> cross_entropy_back(); }
@@ -27,7 +28,7 @@ namespace gemm_cases { std::vector<Case> all(); }
 namespace heads_cases { std::vector<Case> all(); }
 namespace matmul_back_cases { std::vector<Case> all(); }
 namespace matmul_cases { std::vector<Case> all(); }
-namespace matvec_cases { std::vector<Case> all(); }
+namespace matvec_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace per_layer_cases { std::vector<Case> all(); }
 namespace residual_norm_cases { std::vector<Case> all(); }
 namespace route_cases { std::vector<Case> all(); }
