@@ -19,33 +19,36 @@ bool is_part_of_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Calls visit with each name or number of the text, and with what is between them.
-template <typename Visit>
-void for_each_word(std::string_view text, Visit visit) {
+// The text's names and numbers, and what is between them.
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> out;
     while (!text.empty()) {
-        const bool word = is_part_of_name(text.front());
+        const bool name = is_part_of_name(text.front());
         size_t size = 1;
-        while (size < text.size() && is_part_of_name(text[size]) == word) ++size;
-        visit(text.substr(0, size), word);
+        while (size < text.size() && is_part_of_name(text[size]) == name) ++size;
+        out.push_back(text.substr(0, size));
         text.remove_prefix(size);
     }
+    return out;
+}
+
+bool is_among(std::string_view word, std::span<const std::string_view> words) {
+    return std::ranges::find(words, word) != words.end();
 }
 
 // The text with "_2" behind every name that it declares, so that it can stand beside the original.
 std::string second_copy(std::string_view text) {
     constexpr std::array<std::string_view, 5> kDeclaring = {"fn", "struct", "const", "override", "alias"};
+    const std::vector<std::string_view> words = words_of(text);
     std::vector<std::string_view> declared;
-    bool declares = false;
-    for_each_word(text, [&](std::string_view word, bool is_word) {
-        if (!is_word) return;
-        if (declares) declared.push_back(word);
-        declares = std::ranges::find(kDeclaring, word) != kDeclaring.end();
-    });
+    for (size_t i = 2; i < words.size(); ++i) {
+        if (is_among(words[i - 2], kDeclaring)) declared.push_back(words[i]);
+    }
     std::string out;
-    for_each_word(text, [&](std::string_view word, bool) {
+    for (const std::string_view word : words) {
         out += word;
-        if (std::ranges::find(declared, word) != declared.end()) out += "_2";
-    });
+        if (is_among(word, declared)) out += "_2";
+    }
     return out;
 }
 

@@ -36,29 +36,35 @@ Case matmul(const Product& p, MatmulTile tile = {}) {
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
 }
 
+using enum TensorType;
+using enum Finish;
+constexpr Product kQ4Case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
+constexpr Product kI8Case{.type = q5_1, .cols = 768, .out = 3, .tokens = 17};
+
 }  // namespace
 
 // Compiling takes a software GPU seconds, so every format gets a shape and a finish of its own. The number of tokens
 // costs nothing.
-std::vector<Case> all() {
-    using enum TensorType;
-    using enum Finish;
-    const Product q4_k_case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
-    const Product i8_case{.type = q5_1, .cols = 768, .out = 3, .tokens = 17};
+std::vector<Case> at_load() {
     std::vector<Case> out = {
-        matmul(q4_k_case),
+        matmul(kQ4Case),
         matmul({.type = q5_k, .cols = 256, .out = 37, .tokens = 17, .finish = gelu_gate}),
         matmul({.type = q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = softcap}),
         matmul({.type = q4_0, .cols = 224, .out = 17, .tokens = 65}),
         matmul({.type = q8_0, .cols = 96, .out = 65, .tokens = 15, .finish = gelu_times_aux, .strided = true}),
-        matmul(i8_case),
+        matmul(kI8Case),
         matmul({.type = f16, .cols = 160, .out = 64, .tokens = 2, .strided = true}),
         matmul({.type = bf16, .cols = 32, .out = 1, .tokens = 15}),
         matmul({.type = f32, .cols = 96, .out = 33, .tokens = 64}),
     };
     for (Case& c : out) c.quick = true;
+    return out;
+}
+
+std::vector<Case> all() {
+    std::vector<Case> out = at_load();
     for (const uint32_t tokens : {1u, 2u, 15u, 64u, 65u}) {
-        Product p = q4_k_case;
+        Product p = kQ4Case;
         p.tokens = tokens;
         out.push_back(matmul(p));
     }
@@ -73,7 +79,7 @@ std::vector<Case> all() {
     out.push_back(
         matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}));
     for (const TensorType type : kOthers) {
-        Product p = i8_case;
+        Product p = kI8Case;
         p.type = type;
         out.push_back(matmul(p));
     }

@@ -51,7 +51,7 @@ std::span<const Suite> suites() {
 
 std::span<const Suite> load_suites() {
     static constexpr auto kSuites = std::to_array<Suite>({
-        {kMatmul, matmul_cases::all},
+        {kMatmul, matmul_cases::at_load},
         {kMatvec, matvec_cases::at_load},
         {kAttentionDecode, attention_decode_cases::at_load},
         {kHeads, heads_cases::all},

@@ -27,7 +27,7 @@ namespace gather_cases { std::vector<Case> all(); }
 namespace gemm_cases { std::vector<Case> all(); }
 namespace heads_cases { std::vector<Case> all(); }
 namespace matmul_back_cases { std::vector<Case> all(); }
-namespace matmul_cases { std::vector<Case> all(); }
+namespace matmul_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace matvec_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace per_layer_cases { std::vector<Case> all(); }
 namespace residual_norm_cases { std::vector<Case> all(); }
