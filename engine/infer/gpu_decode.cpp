@@ -167,9 +167,7 @@ Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual,
             GpuMatrix part = m;
             part.pieces = {piece};
             p.matrix = &part;
-            std::vector<float> weights = residual.post;
-            weights.insert(weights.end(), next.begin(), next.end());
-            weights.push_back(residual.scale);
+            const std::vector<float> weights = joined({residual.post, next, {residual.scale}});
             const Source source{.from = From::seam,
                                 .x = residual.h,
                                 .delta = residual.post.empty() ? gpu::Binding{} : residual.delta,
@@ -212,12 +210,11 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
 
 Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
-           .weights = std::move(residual.post),
+           .weights = joined({residual.post, next}),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
            .planes = planes,
            .h = residual.h};
-    s.weights.insert(s.weights.end(), next.begin(), next.end());
     residual.post.clear();
     residual.scale = 1;
     co_return co_await seam(program, std::move(s), 1);
@@ -313,11 +310,11 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     if (!names.is_moe()) co_return Status{};
 
     CO_TRY(co_await record_experts(program, layer, 1, residual.h));
-    Seam after{.x = a_.o, .x2 = a_.experts, .weights = std::move(residual.post), .h = residual.h};
-    for (const model::Weight* norm : {&names.post_ffw_norm_1, &names.post_ffw_norm_2}) {
-        const std::vector<float> more = model_->vector(*norm);
-        after.weights.insert(after.weights.end(), more.begin(), more.end());
-    }
+    Seam after{.x = a_.o,
+               .x2 = a_.experts,
+               .weights = joined(
+                   {residual.post, model_->vector(names.post_ffw_norm_1), model_->vector(names.post_ffw_norm_2)}),
+               .h = residual.h};
     residual.post.clear();
     co_return co_await seam(program, std::move(after), 1);
 }

@@ -139,7 +139,7 @@ class GpuForward {
         gpu::Binding h = {};  // empty: the block's
     };
 
-    // Blocks of tokens, each step a dispatch: gpu_forward.cpp.
+    // Blocks of tokens, each step a dispatch: gpu_blocks.cpp.
     Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
     Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
     Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);

@@ -7,6 +7,12 @@
 
 namespace lapidary::infer {
 
+std::vector<float> joined(std::initializer_list<std::vector<float>> arrays) {
+    std::vector<float> out;
+    for (const auto& array : arrays) out.insert(out.end(), array.begin(), array.end());
+    return out;
+}
+
 GpuResources::~GpuResources() {
     for (const gpu::Id id : ids_) device_.release(id);
 }

@@ -2,6 +2,7 @@
 // all that a program lacks together: the host compiles several at a time.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct PipelineWanted {
     [[nodiscard]] std::string name() const;  // for people: "matvec.q4_k"
     [[nodiscard]] std::string key() const;
 };
+
+// Small arrays one after the other, for one binding.
+std::vector<float> joined(std::initializer_list<std::vector<float>> arrays);
 
 // Buffers and pipelines that live as long as their owner.
 class GpuResources {
