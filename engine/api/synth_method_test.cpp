@@ -71,7 +71,7 @@ TEST_P(SynthTest, SaysAsMuchAsItIsAskedFor) {
     EXPECT_EQ(answer.json["completion_tokens"], 12);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SynthTest, ::testing::Values("tiny-e2b", "tiny-31b", "tiny-moe"),
+INSTANTIATE_TEST_SUITE_P(All, SynthTest, ::testing::Values("tiny-e2b", "tiny-31b", "tiny-one", "tiny-moe"),
                          testing::parameter_name);
 
 TEST(SynthMethod, RefusesWhatDoesNotExist) {

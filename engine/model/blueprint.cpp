@@ -30,6 +30,7 @@ constexpr Member kFamily[] = {
     // Not published: the same features in a few megabytes.
     {"tiny-e2b", kTiny, 8, 4, 256, 4, 1, 1, 512, 64, 4, 32, 4096, 2},
     {"tiny-31b", kTiny, 6, 3, 256, 4, 2, 1, 768, 0, 0, 32, 4096},
+    {"tiny-one", kTiny, 1, 1, 256, 2, 1, 1, 256, 0, 0, 32, 4096},
     {"tiny-wide", kTiny, 2, 2, 4352, 4, 2, 1, 256, 0, 0, 32, 4096},
     {"tiny-moe", kTiny, 3, 3, 256, 4, 2, 1, 256, 0, 0, 32, 4096, 1, {.count = 8, .used = 2, .ffn = 256}},
 };
@@ -152,6 +153,7 @@ void write_metadata(const Config& config, gguf::Writer& writer) {
         sliding.push_back(layer.sliding);
         (layer.sliding ? sliding_dim : full_dim) = layer.head_dim;
     }
+    if (sliding_dim == 0) sliding_dim = full_dim;  // both are always told
     writer.set_string("general.architecture", "gemma4");
     writer.set_string("general.name", config.name);
     writer.set_u32(key("block_count"), uint32_t(config.layers.size()));

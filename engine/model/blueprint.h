@@ -11,8 +11,9 @@
 
 namespace lapidary::model {
 
-// "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and four that nobody published, with the same features in
-// a few megabytes: "tiny-e2b", "tiny-31b", "tiny-wide" (rows too long for one workgroup), "tiny-moe".
+// "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and five that nobody published, with the same features in
+// a few megabytes: "tiny-e2b", "tiny-31b", "tiny-one" (a single layer, for what is not about the model: quick also on GPUs
+// that take long to compile), "tiny-wide" (rows too long for one workgroup), "tiny-moe".
 Result<Config> family_config(std::string_view variant);
 
 struct TensorBlueprint {

@@ -1,16 +1,12 @@
-// Adapters on the GPU against the CPU's, and the gradients of training there against expected ones, on Dawn with
-// Chromium's software GPU.
+// Adapters on the GPU against the CPU's, on Dawn with Chromium's software GPU, through the command line.
 import assert from 'node:assert/strict';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Model } from 'lapidary';
-import { loadEngine, openLocalModel } from 'lapidary/node';
 import { floats, relativeError } from './testing/floats.js';
 import { needsSoftwareGpu } from './testing/gpu-model.js';
 import { lapidary, root, temporaryFolder } from './testing/process.js';
 import { readTensor } from './testing/safetensors.js';
-import { thorough } from './testing/thorough.js';
 
 const fixtures = path.join(root, 'tests', 'data', 'fixtures');
 const onSoftware = { env: { LAPIDARY_GPU: 'swiftshader' } };
@@ -85,29 +81,4 @@ test('adapters change the logits on the GPU as they do on the CPU, several at on
     assert.ok(relativeError(await logits('cpu', []), expected) > 1e-2, 'the adapters change something');
     const error = relativeError(await logits('gpu', both), expected);
     assert.ok(error <= 1e-3, `relative error ${error}`);
-});
-
-/** One engine for all: what it compiles for one model it need not compile for the next. */
-test('training on the GPU computes the expected loss and gradients of every architecture', options, async (t) => {
-    process.env['LAPIDARY_GPU'] = onSoftware.env.LAPIDARY_GPU;
-    const engine = await loadEngine();
-    t.after(() => engine.close());
-    // Layers are computed twice or kept: both ways have to be right. The last one has the layers of the first.
-    const cases = { 'tiny-e2b-q4_0': true, 'tiny-31b-q4km': false, 'tiny-moe-q4km': true, 'tiny-e2b-q4km': false };
-    for (const [name, checkpointing] of Object.entries(cases).slice(0, thorough ? 4 : 3)) {
-        await t.test(`${name}, ${checkpointing ? 'with' : 'without'} checkpointing`, async () => {
-            const { sources } = await openLocalModel(path.join(fixtures, `${name}.gguf`));
-            const model = await Model.open(engine, sources);
-            await model.load('gpu', { selfTest: false });
-            const blob = await fs.readFile(path.join(fixtures, `${name}.lora.safetensors`));
-            const args = { model: model.number, backend: 'gpu', checkpointing, steps: 0 };
-            const { json } = await engine.call('train.gradcheck', args, { blob });
-            await model.close();
-            assert.ok(Number(json['loss']) <= 1e-4, `loss ${String(json['loss'])}`);
-            const gradients = json['gradients'] as { label: string; a: number; b: number }[];
-            assert.ok(gradients.length >= 18, `${gradients.length} matrices`);
-            for (const { label, a, b } of gradients) assert.ok(a <= 2e-3 && b <= 2e-3, `${label}: dA ${a}, dB ${b}`);
-            assert.equal(json['passed'], true);
-        });
-    }
 });

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { tinyModel, writeTinyModel } from './tiny-model.js';
 
 // From apps/web/out/app/e2e, where the compiled test is.
 export const repository = fileURLToPath(new URL('../../../../../', import.meta.url));
@@ -35,6 +36,8 @@ export class Site {
     remoteAnswers: object[][] = [];
     /** Paths asked for, in order. */
     readonly asked: string[] = [];
+    /** Made when it is first asked for. */
+    private tiny: Promise<string> | undefined;
 
     private constructor(
         private readonly server: Server,
@@ -54,6 +57,7 @@ export class Site {
     stop(): void {
         this.server.closeAllConnections();
         this.server.close();
+        void this.tiny?.then((file) => fs.rm(path.dirname(file), { recursive: true, force: true }));
     }
 
     private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -63,7 +67,7 @@ export class Site {
         if (pathname === '/api/ollama/models') return this.listOllama(response);
         const fixture = /^\/fixtures\/([\w-]+\.gguf)$/.exec(pathname)?.[1];
         const file = fixture
-            ? path.join(repository, 'tests/data/fixtures', fixture)
+            ? await this.fixture(fixture)
             : path.join(root, pathname === '/' ? 'index.html' : path.normalize(pathname));
         const status = await fs.stat(file).catch(() => undefined);
         if (!status?.isFile()) {
@@ -81,6 +85,11 @@ export class Site {
             ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${status.size}` } : {}),
         });
         createReadStream(file, range).pipe(response);
+    }
+
+    private async fixture(name: string): Promise<string> {
+        if (name === `${tinyModel}.gguf`) return await (this.tiny ??= writeTinyModel());
+        return path.join(repository, 'tests/data/fixtures', name);
     }
 
     private answer(response: ServerResponse): void {

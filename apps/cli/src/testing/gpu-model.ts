@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after } from 'node:test';
-import { Model, type Backend, type Engine, type GenerateRequest, type KvFormat, type Session } from 'lapidary';
+import { MemorySource, Model, synthesize, type Backend, type ByteSource, type Engine, type GenerateRequest, type KvFormat, type Session } from 'lapidary';
 import { loadEngine, openFile } from 'lapidary/node';
 import { MemorySink } from './memory-sink.js';
 import { needsEngine, root } from './process.js';
@@ -30,6 +30,12 @@ const usualContext = 160;
 let started: Promise<Engine> | undefined;
 after(async () => (await started)?.close());
 
+/** One for all tests of a process. */
+export function softwareEngine(): Promise<Engine> {
+    process.env['LAPIDARY_GPU'] ??= 'swiftshader';
+    return (started ??= loadEngine());
+}
+
 export class GpuModel {
     private readonly sessions = new Map<string, Session>();
 
@@ -40,9 +46,19 @@ export class GpuModel {
 
     /** `file`: the name of a fixture, or a path. */
     static async open(file: string): Promise<GpuModel> {
-        process.env['LAPIDARY_GPU'] ??= 'swiftshader';
-        const engine = await (started ??= loadEngine());
-        const model = await Model.open(engine, await openFile(file.endsWith('.gguf') ? file : path.join(folder, `${file}.gguf`)));
+        return await GpuModel.from(await openFile(file.endsWith('.gguf') ? file : path.join(folder, `${file}.gguf`)));
+    }
+
+    /** A layer of noise: for what depends on no architecture and takes many tokens. */
+    static async openTiny(): Promise<GpuModel> {
+        const sink = new MemorySink();
+        await synthesize(await softwareEngine(), { variant: 'tiny-one', type: 'q8_0' }, sink);
+        return await GpuModel.from([new MemorySource(sink.bytes())]);
+    }
+
+    private static async from(sources: readonly ByteSource[]): Promise<GpuModel> {
+        const engine = await softwareEngine();
+        const model = await Model.open(engine, sources);
         // Which kernels a GPU gets is tested elsewhere; here they are always the same, those that compute with floats.
         await model.load('gpu', { selfTest: false, without: ['packed_4x8_integer_dot_product'] });
         await model.load('cpu');
@@ -50,6 +66,7 @@ export class GpuModel {
     }
 
     async close(): Promise<void> {
+        for (const session of this.sessions.values()) await session.close();
         await this.model.close();
     }
 

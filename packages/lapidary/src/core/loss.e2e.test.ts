@@ -1,15 +1,15 @@
-// A real device that is taken away in the middle of an answer.
+// A real device that is taken away in the middle of an answer. With the smallest model: a new device compiles its kernels
+// again, and what is told and remembered has nothing to do with how many there are.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { engineFile } from '../engine-file.js';
 import { Lapidary, type LoadedEngine } from '../lapidary.js';
 import type { EngineInfo } from '../options.js';
 import { gpuForTests, watched } from '../testing/gpu-driver.js';
+import { tinyModel } from '../testing/tiny-model.js';
 
 const found = await gpuForTests();
-const fixture = fileURLToPath(new URL('../../../../tests/data/fixtures/tiny-31b-q4km.gguf', import.meta.url));
 const reason = typeof found === 'string' ? found : existsSync(engineFile(false)) ? undefined : 'the engine is not built';
 const skip = reason ?? false;
 
@@ -17,6 +17,7 @@ async function answer(engine: LoadedEngine, onChunk: (number: number) => void = 
     const stream = await engine.chat.completions.create({
         messages: [{ role: 'user', content: 'Hi' }],
         temperature: 0,
+        repeat_penalty: 30, // noise would repeat itself
         max_tokens: 5,
         stream: true,
     });
@@ -49,7 +50,7 @@ test('a GPU that is lost in mid-answer: another one goes on, and the CPU only wh
     } as GPU;
     const log: string[] = [];
     const told: EngineInfo[] = [];
-    const engine = await Lapidary.load(fixture, {
+    const engine = await Lapidary.load(await tinyModel(), {
         backend: 'gpu',
         gpu,
         contextLength: 128,
@@ -59,7 +60,7 @@ test('a GPU that is lost in mid-answer: another one goes on, and the CPU only wh
     });
     try {
         const undisturbed = await answer(engine);
-        assert.ok(undisturbed.length > 0);
+        assert.ok(new Set(undisturbed).size > 1, undisturbed);
         assert.equal(devices, 1);
 
         const lose = (number: number) => void (number === 3 && real.device().destroy());

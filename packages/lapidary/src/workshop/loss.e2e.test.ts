@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { engineFile } from '../engine-file.js';
 import { Lapidary, type LoadedEngine } from '../lapidary.js';
 import { gpuForTests, watched } from '../testing/gpu-driver.js';
+import { tinyModel } from '../testing/tiny-model.js';
 import type { TrainingEvent } from './calls.js';
 
 const found = await gpuForTests();
-const fixture = fileURLToPath(new URL('../../../../tests/data/fixtures/tiny-moe-q4km.gguf', import.meta.url));
 const reason = typeof found === 'string' ? found : existsSync(engineFile()) ? undefined : 'the engine is not built';
 const skip = reason ?? false;
 
@@ -47,7 +46,7 @@ async function train(engine: LoadedEngine, onEvent: (event: TrainingEvent) => vo
 
 test('a GPU that is lost in mid-training costs the steps since the last checkpoint and changes no bit', { skip }, async () => {
     const real = watched(found as GPU);
-    const engine = await Lapidary.load(fixture, { backend: 'gpu', gpu: real.gpu, contextLength: 64, maxConversations: 1, workshop: true });
+    const engine = await Lapidary.load(await tinyModel(), { backend: 'gpu', gpu: real.gpu, contextLength: 64, maxConversations: 1, workshop: true });
     try {
         const first = real.device();
         let saved = 0;

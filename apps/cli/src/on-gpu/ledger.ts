@@ -2,18 +2,20 @@
 // however often.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { relativeError } from './testing/floats.js';
-import { GpuModel, expectedOf, needsSoftwareGpu } from './testing/gpu-model.js';
-import { MemorySink } from './testing/memory-sink.js';
-import { many } from './testing/thorough.js';
+import { relativeError } from '../testing/floats.js';
+import { GpuModel, expectedOf, needsSoftwareGpu, softwareEngine } from '../testing/gpu-model.js';
+import { MemorySink } from '../testing/memory-sink.js';
+import { many } from '../testing/thorough.js';
 
 const fixture = 'tiny-31b-q4km';
 const runs = many(6, 1000);
 const kv = 'f16';
 
-describe('on the GPU', needsSoftwareGpu(), () => {
+describe('sessions on the GPU', needsSoftwareGpu(), () => {
     let it: GpuModel;
+    let empty: GpuModel['engine']['gpuLedger'];
     before(async () => {
+        empty = (await softwareEngine()).gpuLedger;
         it = await GpuModel.open(fixture);
     });
     after(() => it?.close());
@@ -52,6 +54,7 @@ describe('on the GPU', needsSoftwareGpu(), () => {
         }
         assert.equal(engine.memoryBytes, heap);
         await model.close();
-        assert.deepEqual(engine.gpuLedger, { buffers: 0, bytes: 0, pipelines: 0, bindGroups: 0, programs: 0 });
+        assert.deepEqual(engine.gpuLedger, empty);
+        assert.deepEqual(empty, { buffers: 0, bytes: 0, pipelines: 0, bindGroups: 0, programs: 0 });
     });
 });
