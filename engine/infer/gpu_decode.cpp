@@ -96,7 +96,8 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             const gpu::Binding& below = p.below->pieces[0].binding;
             weights.size = below.offset + below.size;
             constants.push_back({"kFirstRows", double(piece.rows)});
-            constants.push_back({"kSecondAt", double(below.offset / kernels::gpu_bytes(p.below->format, 1, m.cols))});
+            const uint64_t second_at = below.offset / kernels::gpu_bytes(p.below->format, 1, m.cols);
+            constants.push_back({"kSecondAt", double(second_at)});
         }
         if (!grid_says) constants.push_back({"kOut", double(out)});
         if (!one) constants.push_back({"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)});

@@ -96,7 +96,7 @@ struct Variant {
 // only if both hold whole numbers or neither does.
 struct Formats {
     Format first = Format::f32;
-    std::optional<Format> second = {};
+    std::optional<Format> second;
 
     // Most have one.
     Formats(Format format) : first(format) {}  // NOLINT(google-explicit-constructor)

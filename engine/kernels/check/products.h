@@ -22,7 +22,7 @@ struct Product {
     uint32_t slots = 1;
     bool x_per_slot = false;
     // The last rows of W are in another type.
-    std::optional<TensorType> below = {};
+    std::optional<TensorType> below = std::nullopt;
     uint64_t below_rows = 0;
 
     [[nodiscard]] uint64_t w_rows() const { return finish == Finish::gelu_gate ? 2 * out : out; }
