@@ -106,6 +106,7 @@ test('conversations are found again, renamed, searched, exported, deleted and br
         await visitor.say('The walrus question');
         await visitor.answer();
         await page.reload();
+        await page.locator('.conversations li').nth(1).waitFor(); // they are read from the disk
         assert.equal(await page.locator('.conversations li').count(), 2);
         await page.getByRole('link', { name: 'The elephant question' }).click();
         assert.equal((await visitor.answer()).trim(), said.trim());
