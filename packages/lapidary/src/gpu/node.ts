@@ -58,7 +58,9 @@ function createFunction(module: unknown): (flags: string[]) => GPU {
 
 /** Vulkan looks at the environment when Dawn is loaded. */
 function useSwiftShader(env: NodeJS.ProcessEnv, log: Log): void {
-    if (env['VK_ICD_FILENAMES'] || env['VK_DRIVER_FILES']) return; // someone knows better
+    // Someone knows better; but a driver named by a process that started this one is our own.
+    const named = env['VK_ICD_FILENAMES'] || env['VK_DRIVER_FILES'];
+    if (named && named !== swiftShader) return;
     if (!existsSync(swiftShader)) return log('warning', `there is no SwiftShader at ${swiftShader}`);
     env['VK_ICD_FILENAMES'] = swiftShader;
     preload(swiftShaderLoader);
