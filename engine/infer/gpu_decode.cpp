@@ -210,7 +210,9 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
 }
 
 Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
+    if (planes) std::swap(residual.h, residual.other);
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
+           .x2 = planes ? residual.other : gpu::Binding{},
            .weights = joined({residual.post, next}),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
@@ -294,8 +296,10 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     const model::LayerConfig& shape = model_->config().layers[layer];
     const model::LayerWeights& names = model_->table().layers[layer];
     const GpuLayer& w = model_->layers[layer];
-    // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself.
-    const bool planes = form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0;
+    // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself. But
+    // where rows are very long, a workgroup of gate and up has fewer outputs than share a scale.
+    const bool planes =
+        form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0 && w.gate_up.cols <= kMostPrepared;
     CO_TRY(co_await seam_products(program, residual, model_->vector(names.ffn_norm),
                                   {{.matrix = &w.gate_up,
                                     .y = planes ? a_.planes : a_.ff,

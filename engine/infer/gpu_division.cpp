@@ -14,7 +14,8 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     // units a lane make adding up the lanes dearer than fewer rows do. Of a tall matrix whose activations are there, every
     // thread takes four rows, and half as many threads do (docs/performance.md has the tables). To software every workgroup
     // that prepares the same activations once more is a loss.
-    constexpr uint64_t kTall = 4096;
+    constexpr uint64_t kTall = 8192;
+    constexpr uint64_t kVeryTall = 32'768;
     constexpr uint32_t kMostLanes = 128;
     const bool tall = preparing == Preparing::none && rows >= kTall && !info.software;
     const uint64_t enough_threads = info.software ? 0 : tall ? 43'000 : 98'000;
@@ -26,7 +27,10 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
         return lanes;
     };
     const uint32_t fewest = pairs ? 2 : 1;
-    if (tall && pairs) return {.threads = 128, .lanes = up_to_units(8), .rows = 4};
+    // What 32 lanes read of a row at a time is a kilobyte, and memory likes that better than a quarter of it in four rows.
+    const bool long_reads = tall && busy(32);
+    if (tall && pairs) return {.threads = 128, .lanes = long_reads ? 32 : up_to_units(8), .rows = 4};
+    if (long_reads && rows < kVeryTall) return {.threads = 128, .lanes = 32, .rows = 2};
     // Of a short and wide one two rows share what is loaded of its activations.
     if (preparing == Preparing::none && !tall && !pairs && busy(kMostLanes) && !info.software) {
         return {.threads = kMostLanes, .lanes = kMostLanes, .rows = 2};
@@ -35,8 +39,12 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     const bool wide = preparing == Preparing::cheap && cols > 8ull * 128 && !info.software;
     MatvecDivision out{.threads = wide ? 256u : 128u, .lanes = up_to_units(tall ? 16 : 8), .rows = tall ? 4u : 2u};
     if (preparing == Preparing::dear || (pairs && preparing == Preparing::none)) {
+        // Three workgroups of 256 threads are on each of an H200's 132 processors at a time: of a few more, the last would
+        // begin when all others are done.
+        constexpr uint64_t kAtOnce = 3ull * 132 * 256;
         const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
-        return {.threads = 256, .lanes = lanes, .rows = fewest};
+        const bool too_many = rows / fewest * lanes > kAtOnce && !info.software;
+        return {.threads = 256, .lanes = lanes, .rows = too_many ? 2 * fewest : fewest};
     }
     // Of a matrix with many rows, lanes that divide the units are worth more than more threads.
     constexpr uint64_t kManyThreads = 64'000;

@@ -19,7 +19,7 @@ struct MatvecDivision {
 // What a workgroup does before it multiplies: nothing, because its activations are there, or more or less of it.
 enum class Preparing : uint8_t { none, cheap, dear };
 
-// `pairs`: rows go in pairs (gate and up); unless preparing is cheap, a workgroup's outputs are a multiple of 32 then, so
+// `pairs`: rows go in pairs (gate and up); where preparing is dear, a workgroup's outputs are a multiple of 32 then, so
 // that they can become planes.
 MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols, bool pairs, Preparing preparing);
 

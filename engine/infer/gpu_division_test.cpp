@@ -14,8 +14,8 @@ gpu::Info software() {
 TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
     using enum Preparing;
     for (const gpu::Info& info : {gpu::Info{}, software()}) {
-        for (const uint64_t cols : {32, 64, 96, 128, 256, 320, 1536, 2048, 6144, 12288}) {
-            for (const uint64_t rows : {1, 64, 1536, 24576, 262144}) {
+        for (const uint64_t cols : {32, 64, 96, 128, 256, 320, 1536, 2048, 3840, 5376, 12288}) {
+            for (const uint64_t rows : {1, 64, 1536, 24576, 30720, 262144}) {
                 for (const bool pairs : {false, true}) {
                     for (const Preparing preparing : {none, cheap, dear}) {
                         const MatvecDivision d = divide_matvec(info, rows, cols, pairs, preparing);
@@ -24,7 +24,7 @@ TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
                         EXPECT_EQ(d.threads % d.lanes, 0u);
                         EXPECT_GE(d.rows, pairs ? 2u : 1u);
                         EXPECT_LE(d.rows, 4u);
-                        if (pairs && preparing != cheap) EXPECT_EQ(d.outputs(true) % 32, 0u);
+                        if (pairs && preparing == dear) EXPECT_EQ(d.outputs(true) % 32, 0u);
                     }
                 }
             }
@@ -37,7 +37,12 @@ TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
     EXPECT_EQ(divide_matvec({}, 262144, 1536, false, cheap).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 2048, 1536, false, cheap).rows, 1u);
     EXPECT_GT(divide_matvec({}, 1536, 12288, false, cheap).lanes, divide_matvec({}, 24576, 1536, false, cheap).lanes);
-    EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).rows, 4u);
+    EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).lanes, 128u);
+    EXPECT_EQ(divide_matvec({}, 16384, 5376, false, none).rows, 2u);
+    EXPECT_EQ(divide_matvec({}, 262144, 5376, false, none).rows, 4u);
+    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).lanes, 32u);
+    EXPECT_EQ(divide_matvec({}, 24576, 1536, true, dear).rows, 2u);
+    EXPECT_EQ(divide_matvec({}, 30720, 3840, true, dear).rows, 4u);
     EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 2560, 10240, false, none).rows, 1u);
     EXPECT_EQ(divide_matvec({}, 8960, 1536, false, cheap).lanes, 8u);

@@ -1,11 +1,12 @@
-// residual_norm — the seam between two sub-layers, one workgroup a token:
+// residual_norm — the seam between two sub-layers:
 //   kAdd 0:  h = h · scale
 //   kAdd 1:  h = (h + rms(x; w)) · scale               (x: what the sub-layer computed)
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
 //   kNext 1: y = rms(h; w_next) · kNextScale
-// h, x, x2, y: [tokens, n] f32, n a multiple of 4.
-// kPlanes 1: y is planes (planes.wgsl), of one token; n is a multiple of 8 and at most 8192, so that everything is read
-// once, into registers.
+// h, x, x2, y: [tokens, n] f32, n a multiple of 4. One workgroup a token.
+// kPlanes 1: one token, y is planes (planes.wgsl), kAdd is 0 or 1, n is a multiple of 8 and at most 8192. Several workgroups
+// make them, 2048 elements each: all of them read the whole row once, into registers, so h is only written, and x2 is what
+// it was.
 // The sums of both norms are made together, as in matvec.wgsl's seam.
 override kN: u32;
 override kAdd: u32 = 1u;
@@ -50,19 +51,20 @@ fn settled(row: Row, i: u32) -> vec4f {
     return v * row.next * w[kBefore * kVecs + i];
 }
 
-// What a thread holds of a row that becomes planes: eight of h, of what is added, of that times its norm, and of w_next.
+// What a thread holds of a row that becomes planes: eight of the old h, of what is added, of that times its norm, and of
+// w_next.
 struct Held { stream: Eight, change: Eight, weighted: Eight, next: Eight }
 
 fn w_eight(i: u32) -> Eight { return Eight(w[i], w[i + 1u]); }
 
-fn held(row: Row, e: u32) -> Held {
+fn held(e: u32) -> Held {
     var out = Held();
     if (8u * e >= kN) { return out; }
     let i = 2u * e;
-    out.stream = Eight(h[i], h[i + 1u]);
+    out.stream = Eight(x2[i], x2[i + 1u]);
     out.next = w_eight(kBefore * kVecs + i);
     if (kAdd > 0u) {
-        out.change = Eight(change(row.base, i, row.inner), change(row.base, i + 1u, row.inner));
+        out.change = Eight(x[i], x[i + 1u]);
         out.weighted = times_eight(out.change, w_eight(i));
     }
     return out;
@@ -95,7 +97,7 @@ fn leave_held(row: Row, e: u32, t: u32, a: Held) {
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let token = group.x;
-    if (token >= step.tokens) { return; }
+    if (kPlanes == 0u && token >= step.tokens) { return; }
     var row = Row(token * kVecs, vec2f(), 0.0, w[(kBefore + kNext) * kVecs].x, 0.0);
     if (kAdd == 2u) {
         var squares = vec2f();
@@ -109,15 +111,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         workgroupBarrier();
     }
     if (kPlanes == 1u) {
-        let a = held(row, t);
-        let b = held(row, t + kThreads);
-        let c = held(row, t + 2u * kThreads);
-        let d = held(row, t + 3u * kThreads);
+        let a = held(t);
+        let b = held(t + kThreads);
+        let c = held(t + 2u * kThreads);
+        let d = held(t + 3u * kThreads);
         row = summed(row, first_sums(held_sums(a) + held_sums(b) + held_sums(c) + held_sums(d), t, kThreads));
-        leave_held(row, t, t, a);
-        if (kN > 8u * kThreads) { leave_held(row, t + kThreads, t, b); }
-        if (kN > 16u * kThreads) { leave_held(row, t + 2u * kThreads, t, c); }
-        if (kN > 24u * kThreads) { leave_held(row, t + 3u * kThreads, t, d); }
+        var mine = a;
+        if (group.x == 1u) { mine = b; }
+        if (group.x == 2u) { mine = c; }
+        if (group.x == 3u) { mine = d; }
+        leave_held(row, group.x * kThreads + t, t, mine);
         return;
     }
     var part = vec4f();
