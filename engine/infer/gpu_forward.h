@@ -129,8 +129,8 @@ class GpuForward {
         bool planes = false;  // y as planes
     };
     struct Seam {
-        gpu::Binding x = {};   // empty: nothing is added
-        gpu::Binding x2 = {};  // with `planes` what h was
+        gpu::Binding x = {};         // empty: nothing is added
+        gpu::Binding x2 = {};        // with `planes` what h was
         std::vector<float> weights;  // as residual_norm.wgsl wants them, without the scale
         float scale = 1;
         gpu::Binding y = {};  // empty: no norm follows

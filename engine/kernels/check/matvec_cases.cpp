@@ -200,7 +200,8 @@ std::vector<Case> all() {
     // Four rows a group, of which the last has but some; gate and up.
     add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 4, 4}, kPreparedPlanes});
-    add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {128, 8, 4}, kPreparedPlanes, true});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {256, 8, 4}, kWholeSeam, true});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 35, .finish = gelu_gate}, {128, 32, 4}, kPreparedPlanes});
     add({{.type = q8_0, .cols = 96, .out = 192}, {256, 2, 1, true}, kScales, true});
     // The last rows in another format: lanes without a unit, groups of several rows, one of which is beyond the end.
     add({{.type = q4_k, .cols = 768, .out = 57, .below = q6_k, .below_rows = 21}, {256, 16, 1, true}, kWholeSeam});
