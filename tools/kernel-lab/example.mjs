@@ -1,0 +1,14 @@
+// What it brings to ask for the first weights before x is ready, and what gelu costs.
+export const variants = [
+    { name: 'as it is' },
+    {
+        name: 'nothing asked for early',
+        edit: ({ label, constants }) =>
+            label.startsWith('matvec') && constants.kAhead === 1 ? { constants: { ...constants, kAhead: 0 } } : undefined,
+    },
+    {
+        name: 'gelu left out',
+        edit: ({ label, code }) =>
+            label.startsWith('matvec') && code.includes('v=gelu(a)*b;') ? { code: code.replace('v=gelu(a)*b;', 'v=a*b;') } : undefined,
+    },
+];
