@@ -44,8 +44,7 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
 
 Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
     const model::Config& config = model_->config();
-    constexpr uint64_t kPlanesAWorkgroup = 2048;
-    const int add = s.x.buffer == 0 ? 0 : s.x2.buffer == 0 || s.planes ? 1 : 2;
+    const int add = s.x2.buffer != 0 ? 2 : s.x.buffer != 0 ? 1 : 0;
     s.weights.push_back(s.scale);
     const gpu::Binding weights = CO_TRY(keeper().floats(s.weights, "norms"));
     const gpu::Binding nothing = a_.step;
@@ -58,9 +57,12 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
                                  {"kNextScale", double(s.next_scale)},
                                  {"kPlanes", s.planes ? 1.0 : 0.0},
                                  {"kEps", double(config.norm_epsilon)}},
-                                {a_.step, add > 0 ? s.x : nothing, s.x2.buffer != 0 ? s.x2 : nothing, weights,
-                                 s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},
-                                {s.planes ? ceil_div(config.width, kPlanesAWorkgroup) : block, 1, 1}));
+                                {a_.step, add > 0 ? s.x : nothing,
+                                 add > 1    ? s.x2
+                                 : s.planes ? s.old_h
+                                            : nothing,
+                                 weights, s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},
+                                {s.planes ? ceil_div(config.width, kernels::kNormedAWorkgroup) : block, 1, 1}));
     co_return Status{};
 }
 

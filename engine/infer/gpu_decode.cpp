@@ -212,12 +212,12 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
 Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
     if (planes) std::swap(residual.h, residual.other);
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
-           .x2 = planes ? residual.other : gpu::Binding{},
            .weights = joined({residual.post, next}),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
            .planes = planes,
-           .h = residual.h};
+           .h = residual.h,
+           .old_h = residual.other};
     residual.post.clear();
     residual.scale = 1;
     co_return co_await seam(program, std::move(s), 1);

@@ -129,14 +129,15 @@ class GpuForward {
         bool planes = false;  // y as planes
     };
     struct Seam {
-        gpu::Binding x = {};         // empty: nothing is added
-        gpu::Binding x2 = {};        // with `planes` what h was
+        gpu::Binding x = {};  // empty: nothing is added
+        gpu::Binding x2 = {};
         std::vector<float> weights;  // as residual_norm.wgsl wants them, without the scale
         float scale = 1;
         gpu::Binding y = {};  // empty: no norm follows
         float next_scale = 1;
-        bool planes = false;  // y as planes, of one token
-        gpu::Binding h = {};  // empty: the block's
+        bool planes = false;      // y as planes, of one token
+        gpu::Binding h = {};      // empty: the block's
+        gpu::Binding old_h = {};  // with `planes` h is only written, and this is what it was
     };
 
     // Blocks of tokens, each step a dispatch: gpu_blocks.cpp.

@@ -80,6 +80,9 @@ extern const Kernel kSquares;           // x, sums
 extern const Kernel kClip;              // settings, sums, found
 extern const Kernel kAdamW;             // settings, found, g, value, first, second
 
+// How many elements of a row a workgroup of residual_norm leaves as planes.
+constexpr uint32_t kNormedAWorkgroup = 2048;
+
 // How threads add up what they have: through workgroup memory, or by shuffling within subgroups of at least 32.
 enum class Reduction : uint8_t { shared, subgroup };
 

@@ -68,7 +68,7 @@ Case residual_norm(const Shape& s) {
                              {"kNextScale", double(kNextScale)},
                              {"kPlanes", s.planes ? 1.0 : 0.0},
                              {"kEps", kEps}},
-                            {s.planes ? (s.n + 2047) / 2048 : s.tokens + 1, 1, 1}}},
+                            {s.planes ? ceil_div(s.n, kNormedAWorkgroup) : s.tokens + 1, 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
