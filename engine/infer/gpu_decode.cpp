@@ -84,12 +84,14 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             y.size -= y_first * sizeof(float);
             y_first = 0;
         }
+        kernels::Formats formats(m.format, p.below != nullptr ? std::optional(p.below->format) : std::nullopt);
+        if (p.experts == 0) formats = formats.for_rows(m.rows, m.cols);
         std::vector<gpu::Constant> constants = {
-            {"kCols", double(m.cols)},        {"kYOffset", double(y_first)},
-            {"kFinish", double(p.finish)},    {"kPlanes", p.planes ? 1.0 : 0.0},
-            {"kSource", double(source.from)}, {"kLanes", double(division.lanes)},
-            {"kRows", double(division.rows)}, {"kThreads", double(division.threads)},
-            {"kAhead", ahead ? 1.0 : 0.0}};
+            {"kYOffset", double(y_first)},          {"kFinish", double(p.finish)},
+            {"kPlanes", p.planes ? 1.0 : 0.0},      {"kSource", double(source.from)},
+            {"kLanes", double(division.lanes)},     {"kRows", double(division.rows)},
+            {"kThreads", double(division.threads)}, {"kAhead", ahead ? 1.0 : 0.0}};
+        if (formats.cols == 0) constants.push_back({"kCols", double(m.cols)});
         const bool grid_says = one && !pairs && !p.planes && out % outputs == 0;
         gpu::Binding weights = piece.binding;
         if (p.below != nullptr) {
@@ -128,9 +130,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         CO_TRY(co_await program.add(
             kernels::kMatvec, constants,
             {weights, source.x, or_nothing(source.delta), or_nothing(source.norms), or_nothing(p.aux), a_.step, h, y},
-            {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)},
-            {m.format, p.below != nullptr ? std::optional(p.below->format) : std::nullopt},
-            format("{} {}", m.cols, out)));
+            {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, formats, format("{} {}", m.cols, out)));
     }
     co_return Status{};
 }

@@ -66,7 +66,7 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
 
 uint32_t choice_parts(uint64_t vocabulary) {
     constexpr uint64_t kWorthAWorkgroup = 2048;
-    return uint32_t(std::clamp<uint64_t>(vocabulary / kWorthAWorkgroup, 1, kMostChoiceParts));
+    return uint32_t(std::clamp<uint64_t>(vocabulary / kWorthAWorkgroup, 2, kMostChoiceParts));
 }
 
 uint64_t plane_bytes(uint64_t elements) {

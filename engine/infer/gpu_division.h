@@ -25,7 +25,7 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
 
 constexpr uint32_t kMostChoiceParts = 128;
 
-// The slices of the vocabulary that are looked through side by side.
+// The slices of the vocabulary that are looked through side by side: two or more.
 uint32_t choice_parts(uint64_t vocabulary);
 
 // Bytes of `elements` activations as planes (planes.wgsl).

@@ -57,14 +57,11 @@ Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
     const uint32_t parts = choice_parts(config().vocabulary);
     const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(parts)}};
     if (choice == Choice::none) co_return Status{};
-    const auto argmax = [&](double stage) {
-        std::vector<gpu::Constant> constants = sizes;
-        constants.push_back({"kStage", stage});
-        return program.add(kernels::kArgmax, constants, {a_.step, a_.logits, a_.best, a_.ids, a_.history},
-                           {stage == 0 ? parts : 1, 1, 1});
+    const auto argmax = [&](uint32_t groups) {
+        return program.add(kernels::kArgmax, sizes, {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {groups, 1, 1});
     };
     if (choice == Choice::likeliest) {
-        CO_TRY(co_await argmax(0));
+        CO_TRY(co_await argmax(parts));
         co_return co_await argmax(1);
     }
     CO_TRY(co_await program.add(kernels::kSampleAdjust, {},
@@ -73,7 +70,7 @@ Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
         CO_TRY(co_await program.add(kernels::kSampleMask, {sizes.front()}, {a_.mask, a_.logits},
                                     {(config().vocabulary + 255) / 256, 1, 1}));
     }
-    CO_TRY(co_await argmax(0));
+    CO_TRY(co_await argmax(parts));
     CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {parts, 1, 1}));
     CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,
                                 {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {parts, 1, 1}));

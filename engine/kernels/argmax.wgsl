@@ -1,11 +1,11 @@
 // argmax — the most likely token becomes the next one, without leaving the GPU
 //
-// Two dispatches: kStage 0 finds the best of each of kParts slices; kStage 1, one workgroup, the best of those. It then
-// writes the token where the next step reads it and into the history, and moves the step on by one.
+// Two dispatches: the first, of kParts workgroups (at least two), finds the best of each of so many slices; the second, of
+// one, the best of those. It then writes the token where the next step reads it and into the history, and moves the step on
+// by one. One pipeline does both: once a token its code has to come from memory (docs/performance.md).
 // Ties go to the lower id.
 override kN: u32;
 override kParts: u32;
-override kStage: u32;
 const kThreads = 256u;
 
 @group(0) @binding(0) var<storage, read_write> step: Step;
@@ -17,10 +17,12 @@ var<workgroup> values: array<f32, kThreads>;
 var<workgroup> tokens: array<u32, kThreads>;
 
 @compute @workgroup_size(kThreads)
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) t: u32) {
+    let last_stage = groups.x == 1u;
     var value = -3.4e38;
     var token = 0xFFFFFFFFu;
-    if (kStage == 0u) {
+    if (!last_stage) {
         let share = (kN + kParts - 1u) / kParts;
         let last = min(kN, (group.x + 1u) * share);
         for (var i = group.x * share + t; i < last; i += kThreads) {
@@ -50,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         }
     }
     if (t != 0u) { return; }
-    if (kStage == 0u) {
+    if (!last_stage) {
         best[group.x] = vec2u(bitcast<u32>(values[0]), tokens[0]);
     } else {
         ids[0] = tokens[0];

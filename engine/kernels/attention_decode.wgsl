@@ -47,6 +47,7 @@ override kSlots: u32 = (kRowVecs + 31u) / 32u;
 
 // A quarter of the threads for each of: two query heads, the token's own key, its own value.
 const kRoleThreads = kThreads / 4u;
+const kRoleTeams = kRoleThreads / 32u;
 const kKeyRole = 2u;
 const kValueRole = 3u;
 
@@ -74,6 +75,15 @@ fn pairs_at(i: u32, role: u32, first_head: u32, kv: u32) -> Pairs {
 }
 
 fn squares(p: Pairs) -> f32 { return dot(p.a, p.a) + dot(p.b, p.b); }
+
+// The largest square that an element of theirs can have once they are scaled and turned: two that are turned together keep
+// the length they have together.
+fn largest_square(p: Pairs, role: u32) -> f32 {
+    let a = p.a * p.norm_a;
+    let b = p.b * p.norm_b;
+    let most = select(a * a + b * b, max(a * a, b * b), role == kValueRole);
+    return max(most.x, most.y);
+}
 
 // Where query and `own` keep pairs at i, normed and turned.
 fn keep_pairs(p: Pairs, i: u32, role: u32, inverse: f32) {
@@ -323,9 +333,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         var values = four_values(rows, lane);
         if (!ready) {
             ready = true;
+            var largest = 0.0;
+            if (kRowScale && own_too) {
+                largest = max_team(max(largest_square(near, role), largest_square(further, role)), t);
+            }
             let sums = first_sums(
                 select(vec4f(), vec4f(squares(near) + squares(further)), vec4u(role) == vec4u(0u, 1u, 2u, 3u)), t, kThreads);
             let inverse = inverseSqrt(sums[role] / f32(kDim) + kEps);
+            if (kRowScale && own_too && role >= kKeyRole && lane == 0u) {
+                peaks[(role - kKeyRole) * kSpans][team % kRoleTeams] = sqrt(largest) * inverse;
+            }
             keep_pairs(near, pair, role, inverse);
             if (kDim > 2u * kFurther) { keep_pairs(further, pair + kFurther, role, inverse); }
             workgroupBarrier();
@@ -336,7 +353,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         // head store the same.
         let own_key = end - 1u - tile;
         if (own_too && own_key < kTile) {
-            find_peaks(t / (kThreads / 2u), t % (kThreads / 2u), kThreads / 2u);
+            if (!kRowScale) { find_peaks(t / (kThreads / 2u), t % (kThreads / 2u), kThreads / 2u); }
             if (team == own_key % kTeams) {
                 let own_row = cache_row(step.position, kv);
                 let own_k = own_share(0u, lane);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/format.h"
 #include "kernels/wgsl_sources.h"
 
 namespace lapidary::kernels {
@@ -153,7 +154,10 @@ std::string shader(const Kernel& kernel, Formats formats, Variant variant) {
         out += wgsl::kv_rows;
     }
     if (wants(needs::sampling)) out += wgsl::sampling;
-    if (wants(needs::weights)) out += format_source(format);
+    if (wants(needs::weights)) {
+        out += formats.cols > 0 ? lapidary::format("const kCols={}u;\n", formats.cols) : "override kCols:u32;\n";
+        out += format_source(format, formats.cols > 0);
+    }
     if (wants(needs::activations)) {
         out += activations == Activations::planes ? wgsl::x_planes : wgsl::x_floats;
         out += dot_source(format, activations);

@@ -96,14 +96,24 @@ struct Variant {
 };
 
 // How a kernel's weights are packed. Only matvec takes a matrix whose last rows are in another format than the first, and
-// only if both hold whole numbers or neither does.
+// only if both hold whole numbers or neither does; and only matvec's text can be made for rows of so many columns.
 struct Formats {
     Format first = Format::f32;
     std::optional<Format> second;
+    uint64_t cols = 0;  // 0: they are a constant of the pipeline, kCols
 
     // Most have one.
     Formats(Format format) : first(format) {}  // NOLINT(google-explicit-constructor)
     Formats(Format one, std::optional<Format> other) : first(one), second(other) {}
+
+    // The same for rows of so many columns, where that is worth a text of its own: of small matrices.
+    [[nodiscard]] Formats for_rows(uint64_t rows, uint64_t columns) const {
+        constexpr uint64_t kSmall = 24ull << 20;
+        Formats out = *this;
+        const bool typed = holds_whole_numbers(first) && first != Format::i8 && !second;
+        if (typed && gpu_bytes(first, rows, columns) <= kSmall) out.cols = columns;
+        return out;
+    }
 
     [[nodiscard]] std::string name() const {
         std::string out(format_name(first));

@@ -17,7 +17,6 @@
 // kPlanes 1: y becomes planes for the next product; a workgroup's outputs are a multiple of 32 then.
 // Some of the last rows may be in another format than the first (two_formats.wgsl).
 // With kExperts > 0, slot s of token t uses expert aux[t, s]: W is a stack of matrices with kWRows rows each.
-override kCols: u32;
 override kOut: u32 = 0xFFFFFFFFu;   // rows of y; where nothing else needs it, as many as the grid has
 override kWRows: u32 = kOut;        // rows of W (of one expert)
 override kYStride: u32 = kOut;
@@ -45,7 +44,7 @@ override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;         // of a work
 override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared
 override kRounds: u32 = (kUnits + kLanes - 1u) / kLanes;
 
-@group(0) @binding(0) var<storage, read> w: array<vec4u>;
+@group(0) @binding(0) var<storage, read> w: array<Stored>;
 @group(0) @binding(1) var<storage, read> x: array<vec4u>;
 @group(0) @binding(2) var<storage, read> delta: array<vec4f>;
 @group(0) @binding(3) var<storage, read> norms: array<vec4f>;
@@ -189,7 +188,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         for (var i = 0u; i < kOutputs; i++) { factors[i] = bitcast<f32>(aux[token * kAuxStride + kAuxOffset + rows[i]]); }
     }
     if (kSource != 0u) { prepare(t, select(token, slot, kXPerSlot == 1u) * kVecs, group.x == 0u && group.z == 0u); }
-    let sum = sum_lanes(all_dots(rows, lane, ahead), t, kLanes);
+    let sum = sum_rows(all_dots(rows, lane, ahead), t, kLanes, kRows);
     if (lane == 0u) {
         for (var i = 0u; i < kOutputs; i++) {
             var other = factors[i];

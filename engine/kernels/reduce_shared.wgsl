@@ -1,17 +1,21 @@
 // Sums over threads through workgroup memory: works everywhere. reduce_subgroup.wgsl has the same functions.
 var<workgroup> lane_sums: array<vec4f, 256>;
 
-// The sum over each group of `lanes` neighbouring threads (a power of two), in every group's first thread.
+// The sum over each group of `lanes` neighbouring threads, in every group's first thread.
 fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
     workgroupBarrier();
     lane_sums[t] = value;
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
+    for (var left = lanes; left > 1u; left = (left + 1u) / 2u) {
+        let half = (left + 1u) / 2u;
         workgroupBarrier();
-        if (t % lanes < half) { lane_sums[t] += lane_sums[t + half]; }
+        if (t % lanes + half < left) { lane_sums[t] += lane_sums[t + half]; }
     }
     workgroupBarrier();
     return lane_sums[t];
 }
+
+// The same of the first `rows` components.
+fn sum_rows(value: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f { return sum_lanes(value, t, lanes); }
 
 // The sum over the workgroup, in every thread.
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
@@ -28,6 +32,18 @@ fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
 fn sum_team(value: vec4f, t: u32) -> vec4f {
     _ = sum_lanes(value, t, 32u);
     return lane_sums[t / 32u * 32u];
+}
+
+// The largest of each team of 32 neighbouring threads', in all of them.
+fn max_team(value: f32, t: u32) -> f32 {
+    workgroupBarrier();
+    lane_sums[t].x = value;
+    for (var half = 16u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if (t % 32u < half) { lane_sums[t].x = max(lane_sums[t].x, lane_sums[t + half].x); }
+    }
+    workgroupBarrier();
+    return lane_sums[t / 32u * 32u].x;
 }
 
 // The largest of four neighbouring threads', and the sum of two neighbouring threads'.

@@ -1,6 +1,6 @@
 // Sums over threads by shuffling within subgroups of at least 32: a fraction of the barriers of reduce_shared.wgsl.
 // Assumes that neighbouring threads are neighbours in their subgroup, as they are wherever this is chosen.
-var<workgroup> warp_sums: array<vec4f, 8>;
+var<workgroup> warp_sums: array<vec4f, 16>;
 
 fn shuffled(value: vec4f, lanes: u32) -> vec4f {
     var v = value;
@@ -31,16 +31,45 @@ fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
     return sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
 }
 
-// Four sums over 32 neighbouring threads: thread j of each four has the sum of component j. Whoever passes on half of what
-// it has and keeps the other half has a quarter left after two rounds: 6 shuffles in place of 20.
-fn sum_of_four(v: vec4f, t: u32) -> f32 {
+// The sums of the first `rows` (1, 2 or 4) components over groups of `lanes` neighbouring threads, at least `rows` of them and at
+// most 32: thread j of each `rows` has the sum of component j. Whoever passes on half of what it has and keeps the other half
+// has a quarter left after two rounds: 6 shuffles in place of 20.
+fn sum_of_few(v: vec4f, t: u32, lanes: u32, rows: u32) -> f32 {
     let odd = t % 2u == 1u;
     let late = t % 4u > 1u;
-    let two = select(v.xz, v.yw, odd) + subgroupShuffleXor(select(v.yw, v.xz, odd), 1u);
-    var sum = select(two.x, two.y, late) + subgroupShuffleXor(select(two.y, two.x, late), 2u);
-    sum += subgroupShuffleXor(sum, 4u);
-    sum += subgroupShuffleXor(sum, 8u);
-    return sum + subgroupShuffleXor(sum, 16u);
+    var sum = v.x;
+    if (rows == 2u) { sum = select(v.x, v.y, odd) + subgroupShuffleXor(select(v.y, v.x, odd), 1u); }
+    if (rows == 4u) {
+        let two = select(v.xz, v.yw, odd) + subgroupShuffleXor(select(v.yw, v.xz, odd), 1u);
+        sum = select(two.x, two.y, late) + subgroupShuffleXor(select(two.y, two.x, late), 2u);
+    }
+    if (rows < 2u && lanes > 1u) { sum += subgroupShuffleXor(sum, 1u); }
+    if (rows < 4u && lanes > 2u) { sum += subgroupShuffleXor(sum, 2u); }
+    if (lanes > 4u) { sum += subgroupShuffleXor(sum, 4u); }
+    if (lanes > 8u) { sum += subgroupShuffleXor(sum, 8u); }
+    if (lanes > 16u) { sum += subgroupShuffleXor(sum, 16u); }
+    return sum;
+}
+
+fn sum_of_four(v: vec4f, t: u32) -> f32 { return sum_of_few(v, t, 32u, 4u); }
+
+// The sums of the first `rows` components over groups of `lanes` threads, a power of two or a multiple of 32, in every group's
+// first thread. Nobody may still be reading warp_sums.
+fn sum_rows(v: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f {
+    if (lanes < rows) { return shuffled(v, lanes); }
+    let sum = sum_of_few(v, t, min(lanes, 32u), rows);
+    if (lanes > 32u) {
+        if (t % 32u < rows) { warp_sums[t / 32u][t % 4u] = sum; }
+        workgroupBarrier();
+        let first = t / lanes * (lanes / 32u);
+        var sums = warp_sums[first];
+        for (var i = 1u; i < lanes / 32u; i++) { sums += warp_sums[first + i]; }
+        return sums;
+    }
+    if (rows == 1u) { return vec4f(sum, 0.0, 0.0, 0.0); }
+    let two = vec2f(sum, subgroupShuffleXor(sum, 1u));
+    if (rows == 2u) { return vec4f(two, 0.0, 0.0); }
+    return vec4f(two, subgroupShuffleXor(two, 2u));
 }
 
 // Four sums over the workgroup, in every thread. The first ones of a kernel: nobody may still be reading warp_sums.
@@ -60,6 +89,15 @@ fn sum_team(value: vec4f, t: u32) -> vec4f {
     let two = select(vec2f(sum, other), vec2f(other, sum), t % 2u == 1u);
     let others = subgroupShuffleXor(two, 2u);
     return select(vec4f(two, others), vec4f(others, two), t % 4u > 1u);
+}
+
+// The largest of each team of 32 neighbouring threads', in all of them.
+fn max_team(value: f32, t: u32) -> f32 {
+    var v = max(value, subgroupShuffleXor(value, 1u));
+    v = max(v, subgroupShuffleXor(v, 2u));
+    v = max(v, subgroupShuffleXor(v, 4u));
+    v = max(v, subgroupShuffleXor(v, 8u));
+    return max(v, subgroupShuffleXor(v, 16u));
 }
 
 // The largest of four neighbouring threads', and the sum of two neighbouring threads'.

@@ -10,15 +10,20 @@ var<workgroup> held: array<vec4f, 16u * kHeldUnits>;  // [run · 4 + i][unit]
 // Eight e of x, from thread t.
 fn keep_eight(e: u32, t: u32, v: Eight) {
     if (e >= 8u * kUnits) { return; }
-    let at = (e % 8u) * 2u * kUnits + e / 8u;
+    let run = e / 2u;
+    let of_unit = select(run % 4u, run / kUnits, kApart);
+    let unit = select(run / 4u, run % kUnits, kApart);
+    let at = (4u * of_unit + 2u * (e % 2u)) * kUnits + unit;
     held[at] = v.v0;
     held[at + kUnits] = v.v1;
 }
 
 fn x_at(u: u32, i: u32) -> vec4f {
     if (kSource != 0u) { return held[i * kUnits + u]; }
+    let run = select(4u * u + i / 4u, u + i / 4u * kUnits, kApart);
+    let at = 4u * run + i % 4u;
     // Rows need not fill their last unit.
-    return select(vec4f(), bitcast<vec4f>(x[16u * u + i]), 16u * u + i < kCols / 4u);
+    return select(vec4f(), bitcast<vec4f>(x[at]), at < kCols / 4u);
 }
 
 fn activations(u: u32) -> Activations {

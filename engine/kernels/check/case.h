@@ -65,6 +65,7 @@ struct Case {
     std::string shape;                  // for people: "17 × 96, 2 tokens, gelu_gate"
     std::optional<TensorType> weights;  // of kernels that read weights: what they were packed from
     std::optional<TensorType> below;    // what the last of them were packed from, where that is something else
+    uint64_t cols = 0;                  // that the kernel's text is made for (Formats)
     std::optional<Activations> only;    // in this form, because the case has prepared them
     std::optional<KvFormat> kv;         // of kernels that know a cache: how it is kept
     bool quick = false;                 // also in the self-test at load: one for each kernel and format

@@ -54,7 +54,9 @@ std::string format_text(const Case& c) {
 
 Formats formats_of(const Case& c) {
     if (!c.weights) return Format::f32;
-    return {format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt};
+    Formats out(format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt);
+    out.cols = c.cols;
+    return out;
 }
 
 // One case in one variant, to be run.

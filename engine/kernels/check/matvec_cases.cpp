@@ -104,7 +104,8 @@ struct Test {
     Product product;
     Division division;
     Source source = {};
-    bool planes = false;  // y as planes
+    bool planes = false;   // y as planes
+    bool general = false;  // a text for rows of any length
 };
 
 Case matvec(const Test& test) {
@@ -112,6 +113,9 @@ Case matvec(const Test& test) {
     const Division& d = test.division;
     const Source& source = test.source;
     std::vector<gpu::Constant> constants = constants_of(p);
+    Formats formats(format_of(p.type), p.below ? std::optional(format_of(*p.below)) : std::nullopt);
+    if (!test.general && p.experts == 0) formats = formats.for_rows(p.w_rows(), p.cols);
+    if (formats.cols > 0) std::erase_if(constants, [](const gpu::Constant& c) { return c.name == "kCols"; });
     const auto set = [&](std::string_view name, double value) { constants.push_back({name, value}); };
     set("kSource", double(source.from));
     set("kThreads", d.threads);
@@ -140,11 +144,13 @@ Case matvec(const Test& test) {
     const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs), p.tokens + 1, p.slots};
     std::string shape = shape_of(p) + source_text(source);
     if (test.planes) shape += ", to planes";
+    if (test.general) shape += ", general";
     shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
     return {
         .shape = std::move(shape),
         .weights = p.type,
         .below = p.below,
+        .cols = formats.cols,
         .only = source.from == From::prepared ? std::optional(source.form) : std::nullopt,
         .limit = limit_of(p),
         .dispatches = {{kMatvec, std::move(constants), grid}},
@@ -183,7 +189,7 @@ std::vector<Case> at_load() {
          kFloats});
     add({{.type = bf16, .cols = 160, .out = 1}, {128, 1, 1}, kPreparedFloats});
     add({{.type = f32, .cols = 96, .out = 17, .strided = true}, {128, 1, 2}, kNorms});
-    add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes});
+    add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes, false, true});
     for (Case& c : out) c.quick = true;
     return out;
 }
@@ -198,10 +204,21 @@ std::vector<Case> all() {
     add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedFloats});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 128, 1}, kPreparedPlanes});
     // Four rows a group, of which the last has but some; gate and up.
-    add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes});
+    add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes, false, true});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 4, 4}, kPreparedPlanes});
     add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {256, 8, 4}, kWholeSeam, true});
-    add({{.type = q4_k, .cols = 256 * 9, .out = 35, .finish = gelu_gate}, {128, 32, 4}, kPreparedPlanes});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 35, .finish = gelu_gate}, {128, 32, 4}, kPreparedPlanes, false, true});
+    // Three subgroups a row, two rows of which one is beyond the end.
+    add({{.type = q4_k, .cols = 256 * 25, .out = 11}, {192, 96, 2}, kPreparedPlanes});
+    add({{.type = q6_k, .cols = 256 * 49, .out = 6}, {192, 96, 2}, kPreparedPlanes});
+    // Rows of any length.
+    add({{.type = q5_k, .cols = 768, .out = 17, .finish = softcap}, {128, 4, 2}, kFloats, false, true});
+    add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0), false, true});
+    add({{.type = q8_0, .cols = 96, .out = 19}, {128, 2, 1, true}, kWholeSeam, false, true});
+    add({{.type = q6_k, .cols = 768, .out = 17}, {128, 4, 2}, kFloats, false, true});
+    // Floats, several rounds a lane, a last unit that is not full.
+    add({{.type = bf16, .cols = 64 * 9 + 32, .out = 19}, {64, 4, 2, true}, kFloats});
+    add({{.type = f16, .cols = 64 * 9 + 32, .out = 19}, {64, 32, 1}, kPreparedFloats});
     add({{.type = q8_0, .cols = 96, .out = 192}, {256, 2, 1, true}, kScales, true});
     // The last rows in another format: lanes without a unit, groups of several rows, one of which is beyond the end.
     add({{.type = q4_k, .cols = 768, .out = 57, .below = q6_k, .below_rows = 21}, {256, 16, 1, true}, kWholeSeam});

@@ -1,14 +1,16 @@
 // How weights in floating point lie on the GPU: as in the file, each row padded with zeros to units of 64. The format's
 // own file has kRunVecs, the vec4 a run of 16 takes, and how a run is read.
+alias Stored = vec4u;
 override kUnits: u32 = (kCols + 63u) / 64u;
 override kRowVecs: u32 = 4u * kRunVecs * kUnits;
 
-// What a thread loads at once.
+// What a thread loads at once: not neighbouring runs, so that what neighbouring threads load is.
 struct Weights { r0: Run, r1: Run, r2: Run, r3: Run }
+const kApart = true;
 
 fn weights(row: u32, u: u32) -> Weights {
-    return Weights(run_values(row, 4u * u), run_values(row, 4u * u + 1u), run_values(row, 4u * u + 2u),
-                   run_values(row, 4u * u + 3u));
+    return Weights(run_values(row, u), run_values(row, u + kUnits), run_values(row, u + 2u * kUnits),
+                   run_values(row, u + 3u * kUnits));
 }
 
 // A run as it is loaded, and as floats.

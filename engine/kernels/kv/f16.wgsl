@@ -1,6 +1,7 @@
 // Two half floats a word.
 const kPerWord = 2u;
 const kHasScales = false;
+const kRowScale = false;
 const kVecsAScale = 128u;
 override kScaleVecs: u32 = 0u;
 

@@ -1,6 +1,7 @@
 // Keys and values as they are.
 const kPerWord = 1u;
 const kHasScales = false;
+const kRowScale = false;
 const kVecsAScale = 128u;
 override kScaleVecs: u32 = 0u;
 

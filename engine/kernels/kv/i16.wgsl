@@ -2,6 +2,7 @@
 // several times their precision, because a row's elements differ little in size.
 const kPerWord = 2u;
 const kHasScales = true;
+const kRowScale = true;
 const kVecsAScale = 64u;
 override kScaleVecs: u32 = 1u;
 
@@ -18,9 +19,7 @@ fn kv_word(x: vec4f, scale: f32) -> u32 {
 fn kv_scale(scales: vec4u, i: u32) -> f32 { return bitcast<f32>(scales.x); }
 
 fn own_scale(first: u32, i: u32) -> f32 {
-    var largest = vec4f();
-    for (var span = 0u; span < kSpans; span++) { largest = max(largest, peaks[first + span]); }
-    return largest_of(largest) / 32767.0;
+    return largest_of(peaks[first]) / 32767.0;
 }
 
 fn own_scales(first: u32, i: u32) -> vec4u { return vec4u(bitcast<u32>(own_scale(first, 0u)), 0u, 0u, 0u); }

@@ -1,6 +1,7 @@
 // Four signed bytes a word, and an f16 scale for every 32 elements; 8 scales a vec4. kDim: a multiple of 32.
 const kPerWord = 4u;
 const kHasScales = true;
+const kRowScale = false;
 const kVecsAScale = 16u;
 override kScaleVecs: u32 = (kDim + 255u) / 256u;
 

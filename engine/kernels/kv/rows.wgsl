@@ -1,6 +1,7 @@
 // How keys and values lie in a cache: [kRing, kv_heads] rows of kDim elements, position p at p mod kRing; behind all rows
 // the scales of each, where the format (the other files here) has any. A row is read and written in vec4s of
-// 4 · kPerWord elements; kVecsAScale of them have their scales in the same vec4, of which a row has kScaleVecs.
+// 4 · kPerWord elements; kVecsAScale of them have their scales in the same vec4, of which a row has kScaleVecs. kRowScale:
+// all of a row has one scale.
 override kRowVecs: u32 = kDim / (4u * kPerWord);
 
 fn cache_row(position: u32, kv: u32) -> u32 { return (position % kRing) * kKvHeads + kv; }
@@ -18,10 +19,11 @@ fn kv_run(v: vec4u) -> Run {
 
 // The nearest whole numbers to x / scale, even ones where two are as near.
 fn whole(x: vec4f, scale: f32, most: f32) -> vec4f {
-    return clamp(round(x / select(1.0, scale, scale > 0.0)), vec4f(-most), vec4f(most));
+    return clamp(round(x * (1.0 / select(1.0, scale, scale > 0.0))), vec4f(-most), vec4f(most));
 }
 
-// A key and a value on their way into the cache, and the largest size in every 8 elements of each: a vec4 for 32.
+// A key and a value on their way into the cache, and the largest size in every 8 elements of each: a vec4 for 32. Where a
+// row has one scale, the first vec4 has the largest of all.
 override kSpans: u32 = (kDim + 31u) / 32u;
 var<workgroup> own: array<f32, 2u * kDim>;
 var<workgroup> peaks: array<vec4f, 2u * kSpans>;
@@ -37,6 +39,13 @@ fn find_peaks(row: u32, lane: u32, lanes: u32) {
             if (i < kDim) { largest = max(largest, abs(own[row * kDim + i])); }
         }
         peaks[row * kSpans + eight / 4u][eight % 4u] = largest;
+    }
+    workgroupBarrier();
+    if (!kRowScale) { return; }
+    if (lane == 0u) {
+        var largest = peaks[row * kSpans];
+        for (var span = 1u; span < kSpans; span++) { largest = max(largest, peaks[row * kSpans + span]); }
+        peaks[row * kSpans] = largest;
     }
     workgroupBarrier();
 }
