@@ -91,6 +91,7 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             {"kPlanes", p.planes ? 1.0 : 0.0},      {"kSource", double(source.from)},
             {"kLanes", double(division.lanes)},     {"kRows", double(division.rows)},
             {"kThreads", double(division.threads)}, {"kAhead", ahead ? 1.0 : 0.0}};
+        if (division.sets > 1) constants.push_back({"kSets", double(division.sets)});
         if (formats.cols == 0) constants.push_back({"kCols", double(m.cols)});
         const bool grid_says = one && !pairs && !p.planes && out % outputs == 0;
         gpu::Binding weights = piece.binding;

@@ -29,7 +29,16 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     const uint32_t fewest = pairs ? 2 : 1;
     // What 32 lanes read of a row at a time is a kilobyte, and memory likes that better than a quarter of it in four rows.
     const bool long_reads = tall && busy(32);
-    if (tall && pairs) return {.threads = 128, .lanes = long_reads ? 32 : up_to_units(8), .rows = 4};
+    if (tall && pairs) {
+        // Better still a whole row, and the next rows asked for while these are computed; but for few of them, because
+        // what all workgroups read at a time should lie together.
+        constexpr uint64_t kSubgroup = 32;
+        const uint64_t whole = (units + kSubgroup - 1) / kSubgroup * kSubgroup;
+        if (long_reads && whole > kSubgroup && whole <= 256 && busy(whole)) {
+            return {.threads = uint32_t(whole), .lanes = uint32_t(whole), .rows = 4, .sets = 2};
+        }
+        return {.threads = 128, .lanes = long_reads ? 32 : up_to_units(8), .rows = 4};
+    }
     if (long_reads && rows < kVeryTall) return {.threads = 128, .lanes = 32, .rows = 2};
     // Of a short and wide one two rows share what is loaded of its activations.
     if (preparing == Preparing::none && !tall && !pairs && busy(kMostLanes) && !info.software) {

@@ -10,10 +10,11 @@ namespace lapidary::infer {
 
 struct MatvecDivision {
     uint32_t threads;
-    uint32_t lanes;  // threads that share a row; no more than it has units of 64
-    uint32_t rows;   // of the matrix, that a group of lanes computes together
+    uint32_t lanes;     // threads that share a row
+    uint32_t rows;      // of the matrix, that a group of lanes computes together
+    uint32_t sets = 1;  // of rows, one after the other
 
-    [[nodiscard]] uint32_t outputs(bool pairs) const { return threads / lanes * (pairs ? rows / 2 : rows); }
+    [[nodiscard]] uint32_t outputs(bool pairs) const { return threads / lanes * (pairs ? rows / 2 : rows) * sets; }
 };
 
 // What a workgroup does before it multiplies: nothing, because its activations are there, or more or less of it.

@@ -40,7 +40,9 @@ TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
     EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).lanes, 128u);
     EXPECT_EQ(divide_matvec({}, 16384, 5376, false, none).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 262144, 5376, false, none).rows, 4u);
-    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).lanes, 32u);
+    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).lanes, 96u);
+    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).outputs(true), 4u);
+    EXPECT_EQ(divide_matvec({}, 43008, 16384 + 64, true, none).lanes, 32u);
     EXPECT_EQ(divide_matvec({}, 24576, 1536, true, dear).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 30720, 3840, true, dear).rows, 4u);
     EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).rows, 2u);

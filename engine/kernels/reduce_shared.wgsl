@@ -14,7 +14,18 @@ fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
     return lane_sums[t];
 }
 
-// The same of the first `rows` components.
+// Sums over the workgroup, several of them: each is left at a place of its own, of 16, and after a barrier every thread
+// finds it there.
+var<workgroup> kept_sums: array<vec4f, 16>;
+
+fn leave_sums(value: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
+    let sum = sum_lanes(value, t, threads);
+    if (t == 0u) { kept_sums[place] = sum; }
+}
+
+fn left_sums(place: u32, threads: u32) -> vec4f { return kept_sums[place]; }
+
+// sum_lanes of the first `rows` components.
 fn sum_rows(value: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f { return sum_lanes(value, t, lanes); }
 
 // The sum over the workgroup, in every thread.

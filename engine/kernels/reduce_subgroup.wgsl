@@ -53,19 +53,30 @@ fn sum_of_few(v: vec4f, t: u32, lanes: u32, rows: u32) -> f32 {
 
 fn sum_of_four(v: vec4f, t: u32) -> f32 { return sum_of_few(v, t, 32u, 4u); }
 
+// Such sums over the workgroup, several of them: each is left at a place of its own, and after a barrier every thread finds
+// it there. Nobody may still be reading warp_sums, and all places together have 16 subgroups of 32 threads.
+fn leave_sums(v: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
+    let sum = sum_of_few(v, t, 32u, rows);
+    if (t % 32u < rows) { warp_sums[place * (threads / 32u) + t / 32u][t % 4u] = sum; }
+}
+
+fn left_sums(place: u32, threads: u32) -> vec4f {
+    let first = place * (threads / 32u);
+    var sums = warp_sums[first];
+    for (var i = 1u; i < threads / 32u; i++) { sums += warp_sums[first + i]; }
+    return sums;
+}
+
 // The sums of the first `rows` components over groups of `lanes` threads, a power of two or a multiple of 32, in every group's
 // first thread. Nobody may still be reading warp_sums.
 fn sum_rows(v: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f {
     if (lanes < rows) { return shuffled(v, lanes); }
-    let sum = sum_of_few(v, t, min(lanes, 32u), rows);
     if (lanes > 32u) {
-        if (t % 32u < rows) { warp_sums[t / 32u][t % 4u] = sum; }
+        leave_sums(v, t, lanes, rows, 0u);
         workgroupBarrier();
-        let first = t / lanes * (lanes / 32u);
-        var sums = warp_sums[first];
-        for (var i = 1u; i < lanes / 32u; i++) { sums += warp_sums[first + i]; }
-        return sums;
+        return left_sums(t / lanes, lanes);
     }
+    let sum = sum_of_few(v, t, lanes, rows);
     if (rows == 1u) { return vec4f(sum, 0.0, 0.0, 0.0); }
     let two = vec2f(sum, subgroupShuffleXor(sum, 1u));
     if (rows == 2u) { return vec4f(two, 0.0, 0.0); }

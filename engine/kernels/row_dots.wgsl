@@ -24,6 +24,23 @@ fn loaded_dots(w: Loaded, a: Activations) -> vec4f {
     return out;
 }
 
+// The same; and what was used makes room for the weights of the next rows, so that they are on their way meanwhile.
+fn dots_then(w: ptr<function, Loaded>, a: Activations, next: vec4u, u: u32, more: bool) -> vec4f {
+    var out = vec4f(weights_dot((*w).w0, a), 0.0, 0.0, 0.0);
+    if (more) { (*w).w0 = weights(next.x, u); }
+    if (kRows > 1u) {
+        out.y = weights_dot((*w).w1, a);
+        if (more) { (*w).w1 = weights(next.y, u); }
+    }
+    if (kRows > 2u) {
+        out.z = weights_dot((*w).w2, a);
+        if (more) { (*w).w2 = weights(next.z, u); }
+        out.w = weights_dot((*w).w3, a);
+        if (more) { (*w).w3 = weights(next.w, u); }
+    }
+    return out;
+}
+
 // Σ over this thread's units, for the rows of its group. With kAhead 1 the weights of the first unit are there already.
 // A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
 fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {

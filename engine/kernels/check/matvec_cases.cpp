@@ -30,6 +30,7 @@ struct Division {
     uint32_t lanes;      // threads a row
     uint32_t rows;       // of W, a group of lanes
     bool ahead = false;  // the first weights are loaded before x is there
+    uint32_t sets = 1;   // of rows, one after the other
 };
 
 constexpr float kScale = 0.75f;  // of a seam
@@ -122,6 +123,7 @@ Case matvec(const Test& test) {
     set("kLanes", d.lanes);
     set("kRows", d.rows);
     set("kAhead", d.ahead ? 1 : 0);
+    set("kSets", d.sets);
     set("kPlanes", test.planes ? 1 : 0);
     // One token more than there is: the kernel must see that it has nothing to do.
     set("kTokens", p.tokens + 1);
@@ -141,11 +143,12 @@ Case matvec(const Test& test) {
         set("kXPerSlot", p.x_per_slot ? 1 : 0);
     }
     const uint64_t outputs = p.finish == Finish::gelu_gate ? d.rows / 2 : d.rows;
-    const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs), p.tokens + 1, p.slots};
+    const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs * d.sets), p.tokens + 1, p.slots};
     std::string shape = shape_of(p) + source_text(source);
     if (test.planes) shape += ", to planes";
     if (test.general) shape += ", general";
     shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
+    if (d.sets > 1) shape += format(", {} times", d.sets);
     return {
         .shape = std::move(shape),
         .weights = p.type,
@@ -211,6 +214,14 @@ std::vector<Case> all() {
     // Three subgroups a row, two rows of which one is beyond the end.
     add({{.type = q4_k, .cols = 256 * 25, .out = 11}, {192, 96, 2}, kPreparedPlanes});
     add({{.type = q6_k, .cols = 256 * 49, .out = 6}, {192, 96, 2}, kPreparedPlanes});
+    // From row to row: some threads have no unit; one beyond the end, a whole set, one that begins there.
+    add({{.type = q4_k, .cols = 5376, .out = 21, .finish = gelu_gate},
+         {96, 96, 4, false, 2},
+         kPreparedPlanes,
+         false,
+         true});
+    add({{.type = q4_k, .cols = 256 * 8, .out = 41}, {32, 32, 4, false, 3}, kPreparedPlanes});
+    add({{.type = q6_k, .cols = 256 * 17, .out = 13}, {96, 96, 2, false, 5}, kPreparedPlanes});
     // Rows of any length.
     add({{.type = q5_k, .cols = 768, .out = 17, .finish = softcap}, {128, 4, 2}, kFloats, false, true});
     add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0), false, true});
