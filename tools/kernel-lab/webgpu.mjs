@@ -12,6 +12,8 @@ export const lab = {
     passes: [],
     /** pipeline → { label, layout, code, constants } */
     pipelines: new Map(),
+    /** bind group → the bytes of each binding */
+    groups: new Map(),
     /** Buffers that say where we are in the text. */
     steps: [],
 };
@@ -50,6 +52,12 @@ function watched(device) {
         const pipeline = await make(descriptor);
         lab.pipelines.set(pipeline, { label, layout, code: codes.get(compute.module), constants: compute.constants ?? {} });
         return pipeline;
+    });
+    intercept(device, 'createBindGroup', (make) => (descriptor) => {
+        const group = make(descriptor);
+        const bytes = ({ resource: { buffer, offset = 0, size } }) => size ?? buffer.size - offset;
+        lab.groups.set(group, descriptor.entries.map(bytes));
+        return group;
     });
     intercept(device, 'createCommandEncoder', (make) => (...some) => {
         const encoder = make(...some);
