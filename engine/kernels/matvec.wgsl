@@ -179,7 +179,7 @@ fn walk(first: u32, t: u32) {
     let counts = select(0.0, 1.0, t < kUnits);
     var w = loaded(w_rows(first), u);
     let a = activations(u);
-    for (var i = 0u; i < kSets; i++) {
+    for (var i = 0u; i < kSets; i++) {  // kSumsKept ≥ kSets · kThreads / 32
         let next = w_rows(first + (i + 1u) * kOutputs);
         leave_sums(counts * dots_then(&w, a, next, u, i + 1u < kSets), t, kThreads, kRows, i);
     }

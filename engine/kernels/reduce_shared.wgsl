@@ -14,9 +14,10 @@ fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
     return lane_sums[t];
 }
 
-// Sums over the workgroup, several of them: each is left at a place of its own, of 16, and after a barrier every thread
-// finds it there.
-var<workgroup> kept_sums: array<vec4f, 16>;
+// Sums over the workgroup, several of them: each is left at a place of its own, and after a barrier every thread finds it
+// there.
+override kSumsKept: u32 = 16u;
+var<workgroup> kept_sums: array<vec4f, kSumsKept>;
 
 fn leave_sums(value: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
     let sum = sum_lanes(value, t, threads);

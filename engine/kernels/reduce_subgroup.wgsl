@@ -1,6 +1,7 @@
 // Sums over threads by shuffling within subgroups of at least 32: a fraction of the barriers of reduce_shared.wgsl.
 // Assumes that neighbouring threads are neighbours in their subgroup, as they are wherever this is chosen.
-var<workgroup> warp_sums: array<vec4f, 16>;
+override kSumsKept: u32 = 16u;  // there is room for so many sums of 32 threads
+var<workgroup> warp_sums: array<vec4f, kSumsKept>;
 
 fn shuffled(value: vec4f, lanes: u32) -> vec4f {
     var v = value;
@@ -54,7 +55,7 @@ fn sum_of_few(v: vec4f, t: u32, lanes: u32, rows: u32) -> f32 {
 fn sum_of_four(v: vec4f, t: u32) -> f32 { return sum_of_few(v, t, 32u, 4u); }
 
 // Such sums over the workgroup, several of them: each is left at a place of its own, and after a barrier every thread finds
-// it there. Nobody may still be reading warp_sums, and all places together have 16 subgroups of 32 threads.
+// it there. Nobody may still be reading warp_sums.
 fn leave_sums(v: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
     let sum = sum_of_few(v, t, 32u, rows);
     if (t % 32u < rows) { warp_sums[place * (threads / 32u) + t / 32u][t % 4u] = sum; }
