@@ -193,6 +193,12 @@ std::vector<Case> at_load() {
     add({{.type = bf16, .cols = 160, .out = 1}, {128, 1, 1}, kPreparedFloats});
     add({{.type = f32, .cols = 96, .out = 17, .strided = true}, {128, 1, 2}, kNorms});
     add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes, false, true});
+    // From row to row: some threads have no unit, and the last set is beyond the end.
+    add({{.type = q4_k, .cols = 256 * 9, .out = 21, .finish = gelu_gate},
+         {64, 64, 4, false, 2},
+         kPreparedPlanes,
+         false,
+         true});
     for (Case& c : out) c.quick = true;
     return out;
 }
