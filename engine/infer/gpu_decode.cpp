@@ -48,6 +48,10 @@ kernels::Activations GpuForward::form_for(const GpuMatrix& matrix) const {
                                                        : kernels::Activations::floats;
 }
 
+bool GpuForward::prepares(const GpuMatrix& matrix) const {
+    return matrix.cols <= kMostPrepared && fits_workgroup(device().info(), form_for(matrix), matrix.cols);
+}
+
 bool GpuForward::joins(const GpuMatrix& matrix, const GpuMatrix& below) const {
     constexpr uint64_t kMostRows = 4;  // of a group of threads: they must not be in both
     return matrix.pieces.size() == 1 && below.pieces.size() == 1 &&
@@ -158,7 +162,7 @@ Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t b
 Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
                                        std::vector<Product> products) {
     for (const Product& p : products) {
-        if (p.matrix->cols > kMostPrepared || !fits_workgroup(device().info(), form_for(*p.matrix), p.matrix->cols)) {
+        if (!prepares(*p.matrix)) {
             co_return co_await settled_products(program, residual, next, std::move(products));
         }
     }
@@ -267,7 +271,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               cache.k, cache.v, a_.parts, a_.stats},
                              {shape.heads / division.heads, splits, 1}));
     const GpuMatrix& out = model_->layers[layer].attn_output;
-    if (out.cols <= kMostPrepared && fits_workgroup(device().info(), form_for(out), out.cols)) {
+    if (prepares(out)) {
         CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
                                {.from = From::parts,
                                 .x = a_.parts,
@@ -298,9 +302,8 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     const model::LayerWeights& names = model_->table().layers[layer];
     const GpuLayer& w = model_->layers[layer];
     // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself. But
-    // where rows are very long, a workgroup of gate and up has fewer outputs than share a scale.
-    const bool planes =
-        form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0 && w.gate_up.cols <= kMostPrepared;
+    // where gate and up do not prepare their own x, their workgroups may have fewer outputs than share a scale.
+    const bool planes = form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0 && prepares(w.gate_up);
     CO_TRY(co_await seam_products(program, residual, model_->vector(names.ffn_norm),
                                   {{.matrix = &w.gate_up,
                                     .y = planes ? a_.planes : a_.ff,

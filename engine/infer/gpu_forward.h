@@ -193,6 +193,8 @@ class GpuForward {
     Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
     // Adds to the residual what is to be added, and norms it into xn.
     Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
+    // Whether the workgroups of a product with it make their activations by themselves.
+    [[nodiscard]] bool prepares(const GpuMatrix& matrix) const;
     // Whether one dispatch can multiply with both.
     [[nodiscard]] bool joins(const GpuMatrix& matrix, const GpuMatrix& below) const;
     [[nodiscard]] kernels::Activations form_for(const GpuMatrix& matrix) const;
