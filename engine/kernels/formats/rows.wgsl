@@ -1,7 +1,5 @@
-// Rows of units (unit.wgsl) as long as the pipeline says. Sums are short chains: where there is much to read, many
-// instructions that do not wait for each other are worth more than few.
+// Rows of units (unit.wgsl) as long as the pipeline says.
 alias Stored = vec4u;
-const kChained = false;
 
 override kUnits: u32 = (kCols + 63u) / 64u;
 override kRowVecs: u32 = kQuantVecs * kUnits + (kScaleWords * kUnits + kBlockWords * ((kUnits + 3u) / 4u) + 3u) / 4u;

@@ -63,7 +63,7 @@ async function opened(t: TestContext, which: GPU, lines: string[]): Promise<Mode
 
 test('a GPU that gets whole numbers wrong computes with floats, and a warning says so', options, async (t) => {
     // Nothing is faster than nothing, so whole numbers are what it would get.
-    const products = 'sum + dot4I8Packed(q.w, x.w)';
+    const products = 'dot4I8Packed(q.x, x.x) + dot4I8Packed(q.y, x.y) + dot4I8Packed(q.z, x.z) + dot4I8Packed(q.w, x.w)';
     const { gpu: wrong, mistakes } = mistaken(products, '0');
     const lines: string[] = [];
     const { gpu: choice } = await (await opened(t, wrong, lines)).load('gpu');
