@@ -5,8 +5,9 @@
 //     node tools/kernel-lab/run.mjs MODEL VARIANTS.mjs [--kernels]
 //
 // VARIANTS.mjs exports `variants`, a list of { name, edit }. edit({ label, code, constants, grid, bytes }) gets each kernel of
-// the token, with the bytes that it has bound, and returns what changes of code, constants and grid, or nothing. It may also export `rounds` (10), `tokens`
-// a round (8), the `position` in the text (64) and the format `kv`. The first variant should change nothing.
+// the token, with the bytes that it has bound, and returns what changes of code, constants and grid, or nothing. It may
+// also export `rounds` (10), `tokens` a round (8), the `position` in the text (64) and the format `kv`. The first variant
+// should change nothing.
 // --kernels: also every kernel by itself, in the order of the layers, so that weights come from memory.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

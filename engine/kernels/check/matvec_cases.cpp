@@ -228,6 +228,12 @@ std::vector<Case> all() {
          true});
     add({{.type = q4_k, .cols = 256 * 8, .out = 41}, {32, 32, 4, false, 3}, kPreparedPlanes});
     add({{.type = q6_k, .cols = 256 * 17, .out = 13}, {96, 96, 2, false, 5}, kPreparedPlanes});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 21, .finish = gelu_gate},
+         {64, 64, 4, false, 2},
+         kPreparedFloats,
+         false,
+         true});
+    add({{.type = bf16, .cols = 64 * 33 + 32, .out = 10}, {64, 64, 4, false, 2}, kPreparedFloats});
     // Rows of any length.
     add({{.type = q5_k, .cols = 768, .out = 17, .finish = softcap}, {128, 4, 2}, kFloats, false, true});
     add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0), false, true});
