@@ -148,6 +148,7 @@ Json describe(const infer::GpuChoice& choice) {
     Json out = {
         {"variant", {{"reduction", subgroups ? "subgroup" : "shared"}, {"activations", planes ? "planes" : "floats"}}},
         {"selftest", {{"cases", choice.cases}, {"ms", choice.selftest_ms}, {"wrong", choice.wrong}}}};
+    if (choice.processors > 0) out["processors"] = choice.processors;
     if (choice.remembered) out["remembered"] = true;
     if (choice.planes_ms > 0) out["matvec_ms"] = {{"planes", choice.planes_ms}, {"floats", choice.floats_ms}};
     return out;

@@ -59,9 +59,10 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     co_return Reply{.json = describe(*model, CO_TRY(kv_of(call)))};
 }
 
-// {model, backend, without_features, selftest, gpu_choice, per_layer_embeddings} → {bytes, adapter?, gpu?, gpu_choice?,
+// {model, backend, without_features, selftest, gpu_choice, processors, per_layer_embeddings} → {bytes, adapter?, gpu?, gpu_choice?,
 // per_layer_embeddings?}, with progress. On the first load for a GPU a few cases decide which kernels it gets, unless
 // `gpu_choice` (lines that earlier loads gave back) knows; with `selftest` false it gets those it says it can run.
+// `processors`: how many it has, whatever was found out.
 Task<Result<Reply>> Api::model_load(Call& call) {
     const auto model = CO_TRY(model_of(call));
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : "cpu";
@@ -85,6 +86,8 @@ Task<Result<Reply>> Api::model_load(Call& call) {
             choice = CO_TRY(co_await chooser_.choose(
                 *device_, infer::formats_of(*table), [this] { return host_.now(); }, call.cancel));
         }
+        choice.processors =
+            uint32_t(CO_TRY(call.args.integer_or("processors", 0, infer::kMostProcessors, choice.processors)));
         model->gpu_weights = CO_TRY(
             co_await infer::GpuModel::load(*device_, model->file, CO_TRY(model->config()), table, std::move(choice),
                                            CO_TRY(table_place(call.args)), progress_of(call), call.cancel));

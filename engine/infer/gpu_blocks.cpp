@@ -56,6 +56,7 @@ Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
                                  {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
                                  {"kNextScale", double(s.next_scale)},
                                  {"kPlanes", s.planes ? 1.0 : 0.0},
+                                 {"kParts", double(s.parts)},
                                  {"kEps", double(config.norm_epsilon)}},
                                 {a_.step, add > 0 ? s.x : nothing,
                                  add > 1    ? s.x2
@@ -140,7 +141,7 @@ Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer
                                     {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
                                     {"kRing", double(cache.ring)},
                                     {"kEps", double(config.norm_epsilon)}},
-                                   {a_.step, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_, a_.qkv,
+                                   {a_.step, head_norms_[layer], shape.sliding ? rates_.sliding : rates_.full, a_.qkv,
                                     owns ? cache.k : spare_k, owns ? cache.v : spare_v},
                                    {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1});
 }

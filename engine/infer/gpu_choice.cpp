@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sort_few.h"
 #include "infer/gpu_choice_text.h"
+#include "infer/gpu_processors.h"
 #include "infer/gpu_recorder.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
@@ -137,7 +138,7 @@ Task<Result<bool>> passes(gpu::Device& device, const std::vector<Format>& format
     std::vector<std::string> next = {"attention_decode", "heads"};
     if (!others.empty()) next.emplace_back("matvec");
     const std::vector<kernels::check::Options> parts = {
-        {.kernels = {"matvec", "residual_norm"}, .formats = main, .brief = true, .variant = choice.variant},
+        {.kernels = {"matvec", "walk", "residual_norm"}, .formats = main, .brief = true, .variant = choice.variant},
         {.kernels = next, .formats = others, .brief = true, .variant = choice.variant},
         {.kernels = {"matmul"}, .formats = main, .brief = true, .variant = choice.variant},
     };
@@ -155,7 +156,8 @@ Task<Result<bool>> passes(gpu::Device& device, const std::vector<Format>& format
     if (wrong.empty()) co_return true;
     const Outcome& first = wrong.front();
     const std::string reason = first.problem.empty() ? format("a relative error of {}", first.error) : first.problem;
-    const bool only_products = std::ranges::all_of(wrong, [](const Outcome& o) { return o.kernel == "matvec"; });
+    const bool only_products =
+        std::ranges::all_of(wrong, [](const Outcome& o) { return o.kernel == "matvec" || o.kernel == "walk"; });
     const auto safer = safer_variant(choice.variant, only_products);
     if (!safer) {
         co_return fail(Code::unsupported,
@@ -207,12 +209,12 @@ void GpuChooser::remember(const gpu::Info& info, std::string_view texts) {
     if (known_) return;
     auto found = read_choice_text(info, texts);
     if (!found) return;
-    known_ = GpuChoice{.variant = found->variant, .wrong = {}, .remembered = true};
+    known_ = GpuChoice{.variant = found->variant, .processors = found->processors, .wrong = {}, .remembered = true};
     tested_ = std::move(found->tested);
 }
 
 std::string GpuChooser::text(const gpu::Info& info) const {
-    return known_ ? choice_text(info, {.variant = known_->variant, .tested = tested_}) : std::string();
+    return known_ ? choice_text(info, {known_->variant, known_->processors, tested_}) : std::string();
 }
 
 Task<Result<GpuChoice>> GpuChooser::choose(gpu::Device& device, std::vector<Format> formats, Now now, Cancel cancel) {
@@ -222,6 +224,7 @@ Task<Result<GpuChoice>> GpuChooser::choose(gpu::Device& device, std::vector<Form
         choice = *known_;
     } else {
         CO_TRY(co_await measure(device, now, cancel, choice));
+        choice.processors = CO_TRY(co_await count_processors(device, cancel));
     }
     std::erase_if(formats, [&](Format format) { return std::ranges::find(tested_, format) != tested_.end(); });
     if (!formats.empty()) {

@@ -14,12 +14,15 @@
 
 namespace lapidary::infer {
 
+constexpr uint32_t kMostProcessors = 4095;
+
 struct GpuChoice {
     kernels::Variant variant;
     size_t cases = 0;        // of the self-test, that were run; 0: it was left out
     double selftest_ms = 0;  // how long it took
     double planes_ms = 0;    // a matrix times a vector, with each form of activations; 0: not measured
     double floats_ms = 0;
+    uint32_t processors = 0;         // that compute side by side; 0: not known
     std::vector<std::string> wrong;  // what had to be given up, and why
     bool remembered = false;         // from an earlier process; nothing above is about that
 };

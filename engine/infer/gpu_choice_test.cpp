@@ -54,6 +54,7 @@ gpu::Info modern_gpu() {
 
 KnownGpu known_gpu() {
     return {.variant = {Reduction::subgroup, Activations::floats},
+            .processors = 132,
             .tested = {kernels::Format::q4_k, kernels::Format::f32}};
 }
 
@@ -64,6 +65,7 @@ TEST(GpuChoiceText, ComesBackAsItWas) {
         const auto known = read_choice_text(info, lines);
         ASSERT_TRUE(known) << lines;
         EXPECT_TRUE(same(known->variant, {Reduction::subgroup, Activations::floats}));
+        EXPECT_EQ(known->processors, 132u);
         EXPECT_EQ(known->tested, known_gpu().tested);
     }
 }

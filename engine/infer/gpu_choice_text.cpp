@@ -27,7 +27,7 @@ uint64_t identity_of(const gpu::Info& info) {
     return sum.value();
 }
 
-// What is in a line, as numbers: the GPU and the kernels, the variant, a bit for each format.
+// What is in a line, as numbers: the GPU and the kernels, the variant and the processors, a bit for each format.
 struct Line {
     uint64_t identity = 0;
     uint64_t variant = 0;
@@ -69,6 +69,7 @@ struct Line {
 
 constexpr uint64_t kSubgroups = 1;
 constexpr uint64_t kPlanes = 2;
+constexpr int kProcessorsAt = 8;
 
 uint64_t bits_of(kernels::Variant variant) {
     return (variant.reduction == Reduction::subgroup ? kSubgroups : 0) |
@@ -78,7 +79,8 @@ uint64_t bits_of(kernels::Variant variant) {
 }  // namespace
 
 std::string choice_text(const gpu::Info& info, const KnownGpu& known) {
-    Line line{.identity = identity_of(info), .variant = bits_of(known.variant)};
+    Line line{.identity = identity_of(info),
+              .variant = bits_of(known.variant) | uint64_t{known.processors} << kProcessorsAt};
     for (const Format format : known.tested) line.formats |= uint64_t{1} << uint64_t(format);
     return line.text();
 }
@@ -86,7 +88,7 @@ std::string choice_text(const gpu::Info& info, const KnownGpu& known) {
 std::optional<KnownGpu> read_choice_text(const gpu::Info& info, std::string_view lines) {
     if (lines.size() > kMostText) return std::nullopt;
     const uint64_t identity = identity_of(info);
-    const uint64_t possible = bits_of(wanted_variant(info));
+    const uint64_t possible = bits_of(wanted_variant(info)) | uint64_t{kMostProcessors} << kProcessorsAt;
     while (!lines.empty()) {
         const size_t length = std::min(lines.find('\n'), lines.size());
         const auto line = Line::read(lines.substr(0, length));
@@ -96,6 +98,7 @@ std::optional<KnownGpu> read_choice_text(const gpu::Info& info, std::string_view
         KnownGpu known{
             .variant = {.reduction = (line->variant & kSubgroups) != 0 ? Reduction::subgroup : Reduction::shared,
                         .activations = (line->variant & kPlanes) != 0 ? Activations::planes : Activations::floats},
+            .processors = uint32_t(line->variant >> kProcessorsAt),
             .tested = {}};
         for (uint64_t i = 0; i < kFormats; ++i) {
             if ((line->formats >> i & 1) != 0) known.tested.push_back(Format(i));

@@ -15,6 +15,7 @@ namespace lapidary::infer {
 
 struct KnownGpu {
     kernels::Variant variant;
+    uint32_t processors = 0;
     std::vector<kernels::Format> tested;  // formats the variant has passed with
 };
 

@@ -38,10 +38,26 @@ AttentionDivision divide_attention(const gpu::Info& info, const model::LayerConf
 // a thread; and models with longer rows have so many of them that preparing x once, before the product, costs less.
 constexpr uint64_t kMostPrepared = 16ull * 256;
 
+// The most rows whose sum a product may leave: whoever norms it adds them up.
+constexpr uint32_t kMostParts = 4;
+
 // The longest row that residual_norm leaves as planes.
 constexpr uint64_t kMostLeft = 2 * kMostPrepared;
 
 }  // namespace
+
+// The weights of a product, the other format's behind them, of which the kernel must know where they are.
+gpu::Binding GpuForward::weights_of(const Product& p, const GpuMatrix::Piece& piece,
+                                    std::vector<gpu::Constant>& constants) {
+    gpu::Binding weights = piece.binding;
+    if (p.below == nullptr) return weights;
+    const gpu::Binding& below = p.below->pieces[0].binding;
+    weights.size = below.offset + below.size;
+    constants.push_back({"kFirstRows", double(piece.rows)});
+    const uint64_t second_at = below.offset / kernels::gpu_bytes(p.below->format, 1, p.below->cols);
+    constants.push_back({"kSecondAt", double(second_at)});
+    return weights;
+}
 
 kernels::Activations GpuForward::form_for(const GpuMatrix& matrix) const {
     return kernels::holds_whole_numbers(matrix.format) ? resources_.variant().activations
@@ -61,6 +77,7 @@ bool GpuForward::joins(const GpuMatrix& matrix, const GpuMatrix& below) const {
 
 Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block) {
     const GpuMatrix& m = *p.matrix;
+    if (const auto division = walk_of(p, source, block)) co_return co_await walk(program, p, source.x, *division);
     // Stacked halves (gate and up) and experts need all rows in one binding.
     const bool pairs = p.finish == Finish::gelu_gate;
     const bool whole = pairs || p.experts > 0;
@@ -75,9 +92,12 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
                                     : dear                        ? Preparing::dear
                                                                   : Preparing::cheap;
         const MatvecDivision division = divide_matvec(device().info(), pairs ? 2 * out : out, m.cols, pairs, preparing);
-        // To software it is a second copy of the loop's body to compile, and no memory is far away.
-        const bool ahead = source.from != From::prepared && !pairs && !device().info().software;
         const uint32_t outputs = division.outputs(pairs);
+        // Weights that wait take registers, and where there are many workgroups these are short. To software it is a second
+        // copy of the loop's body to compile, and no memory is far away.
+        constexpr uint64_t kFewGroups = 2ull * 132;  // two for each processor of an H200
+        const bool has_room = !pairs || ceil_div(out, outputs) <= kFewGroups;
+        const bool ahead = source.from != From::prepared && has_room && !device().info().software;
         const bool one = block == 1 && p.experts == 0;
         uint64_t y_first = p.y_offset + (whole ? 0 : piece.first_row);
         gpu::Binding y = p.y;
@@ -88,24 +108,14 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
             y.size -= y_first * sizeof(float);
             y_first = 0;
         }
-        kernels::Formats formats(m.format, p.below != nullptr ? std::optional(p.below->format) : std::nullopt);
-        if (p.experts == 0) formats = formats.for_rows(m.rows, m.cols);
         std::vector<gpu::Constant> constants = {
-            {"kYOffset", double(y_first)},          {"kFinish", double(p.finish)},
-            {"kPlanes", p.planes ? 1.0 : 0.0},      {"kSource", double(source.from)},
-            {"kLanes", double(division.lanes)},     {"kRows", double(division.rows)},
-            {"kThreads", double(division.threads)}, {"kAhead", ahead ? 1.0 : 0.0}};
-        if (division.sets > 1) constants.push_back({"kSets", double(division.sets)});
-        if (formats.cols == 0) constants.push_back({"kCols", double(m.cols)});
+            {"kCols", double(m.cols)},        {"kYOffset", double(y_first)},
+            {"kFinish", double(p.finish)},    {"kPlanes", p.planes ? 1.0 : 0.0},
+            {"kSource", double(source.from)}, {"kLanes", double(division.lanes)},
+            {"kRows", double(division.rows)}, {"kThreads", double(division.threads)},
+            {"kAhead", ahead ? 1.0 : 0.0}};
         const bool grid_says = one && !pairs && !p.planes && out % outputs == 0;
-        gpu::Binding weights = piece.binding;
-        if (p.below != nullptr) {
-            const gpu::Binding& below = p.below->pieces[0].binding;
-            weights.size = below.offset + below.size;
-            constants.push_back({"kFirstRows", double(piece.rows)});
-            const uint64_t second_at = below.offset / kernels::gpu_bytes(p.below->format, 1, m.cols);
-            constants.push_back({"kSecondAt", double(second_at)});
-        }
+        const gpu::Binding weights = weights_of(p, piece, constants);
         if (!grid_says) constants.push_back({"kOut", double(out)});
         if (!one) constants.push_back({"kYStride", double(p.y_stride > 0 ? p.y_stride : m.rows)});
         if (p.finish == Finish::gelu_times_aux) {
@@ -135,9 +145,52 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         CO_TRY(co_await program.add(
             kernels::kMatvec, constants,
             {weights, source.x, or_nothing(source.delta), or_nothing(source.norms), or_nothing(p.aux), a_.step, h, y},
-            {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, formats, format("{} {}", m.cols, out)));
+            {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, p.formats(),
+            format("{} {}", m.cols, out)));
     }
     co_return Status{};
+}
+
+std::optional<WalkDivision> GpuForward::walk_of(const Product& p, const Source& source, uint32_t block) const {
+    const GpuMatrix& m = *p.matrix;
+    const bool pairs = p.finish == Finish::gelu_gate;
+    const bool plain = (pairs || p.finish == Finish::plain) && !p.planes && p.experts == 0 && block == 1;
+    if (source.from != From::prepared || form_for(m) != kernels::Activations::planes || !plain || m.pieces.size() > 1 ||
+        p.y_offset * sizeof(float) % kernels::kBindingAlignment != 0) {
+        return std::nullopt;
+    }
+    Walked walked{.rows = pairs ? p.out_rows : m.rows,
+                  .bytes = kernels::gpu_bytes(m.format, m.rows, m.cols),
+                  .cols = m.cols,
+                  .pairs = pairs,
+                  .most_parts = p.most_parts};
+    if (p.below != nullptr) {
+        walked.below_rows = p.below->rows;
+        walked.below_bytes = kernels::gpu_bytes(p.below->format, p.below->rows, m.cols);
+    }
+    return divide_walk(device().info(), model_->choice().processors, walked);
+}
+
+Task<Status> GpuForward::walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division) {
+    const GpuMatrix& m = *p.matrix;
+    const GpuMatrix::Piece& piece = m.pieces[0];
+    const bool pairs = p.finish == Finish::gelu_gate;
+    const uint64_t out = pairs ? p.out_rows : piece.rows + (p.below != nullptr ? p.below->rows : 0);
+    std::vector<gpu::Constant> constants = {{"kCols", double(m.cols)},           {"kOut", double(out)},
+                                            {"kFinish", double(p.finish)},       {"kRows", double(division.rows)},
+                                            {"kParts", double(division.parts)},  {"kGroups", double(division.groups)},
+                                            {"kSteps", double(division.steps())}};
+    if (p.below != nullptr) {
+        constants.push_back({"kFirstGroups", double(division.first_groups)});
+        constants.push_back({"kFirstSteps", double(division.first_steps)});
+        constants.push_back({"kSecondSteps", double(division.second_steps)});
+    }
+    const gpu::Binding weights = weights_of(p, piece, constants);
+    gpu::Binding y = p.y;
+    y.offset += p.y_offset * sizeof(float);
+    y.size -= p.y_offset * sizeof(float);
+    return program.add(kernels::kWalk, std::move(constants), {weights, x, y}, {division.groups * division.parts, 1, 1},
+                       p.formats(), format("{} {}", m.cols, out));
 }
 
 Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
@@ -217,6 +270,7 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
 Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
     if (planes) std::swap(residual.h, residual.other);
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
+           .parts = residual.parts,
            .weights = joined({residual.post, next}),
            .scale = residual.scale,
            .y = next.empty() ? gpu::Binding{} : a_.xn,
@@ -224,6 +278,7 @@ Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const 
            .h = residual.h,
            .old_h = residual.other};
     residual.post.clear();
+    residual.parts = 1;
     residual.scale = 1;
     co_return co_await seam(program, std::move(s), 1);
 }
@@ -249,6 +304,8 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
         offset += matrix.rows;
     }
     CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));
+    const gpu::Binding& rates = shape.sliding ? rates_.sliding : rates_.full;
+    const gpu::Binding turns{a_.turns.buffer, rates.offset / 2, rates.size / 2};  // of vec2, not vec4
     const uint32_t splits = max_splits(layer);
     const uint32_t window = shape.sliding ? config.sliding_window : 0;
     const AttentionDivision division =
@@ -267,8 +324,7 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                               {"kGroup", double(division.heads)},
                               {"kHeldTeams", double(division.held_teams)},
                               {"kMaxSplits", double(splits)}},
-                             {a_.step, a_.qkv, head_norms_[layer], shape.sliding ? rates_sliding_ : rates_full_,
-                              cache.k, cache.v, a_.parts, a_.stats},
+                             {a_.step, a_.qkv, head_norms_[layer], turns, cache.k, cache.v, a_.parts, a_.stats},
                              {shape.heads / division.heads, splits, 1}));
     const GpuMatrix& out = model_->layers[layer].attn_output;
     if (prepares(out)) {
@@ -311,9 +367,13 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
                                     .out_rows = shape.ffn,
                                     .y_stride = shape.ffn,
                                     .planes = planes}}));
-    const Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
+    Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
+    // Rows that are too long for products to norm by themselves are normed by a kernel that can add up parts of them.
+    if (std::min(w.down.cols, w.down.rows) > kMostPrepared && !names.is_moe()) down.most_parts = kMostParts;
     CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
                             : row_product(program, down)));
+    const auto walked = walk_of(down, {.from = From::prepared}, 1);
+    residual.parts = down.most_parts > 1 && walked ? walked->parts : 1;
     residual.delta = a_.o;
     residual.post = model_->vector(names.post_ffw_norm);
     if (!names.is_moe()) co_return Status{};
@@ -350,6 +410,9 @@ Task<Status> GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
                       .other = a_.other_h,
                       .delta = a_.zeros,
                       .post = std::vector<float>(config.width)};
+    const auto pairs = uint32_t(a_.turns.size / (2 * sizeof(float)));
+    CO_TRY(co_await program.add(kernels::kTurns, {{"kPairs", double(pairs)}}, {a_.step, rates_.all, a_.turns},
+                                {ceil_div(pairs, 64), 1, 1}));
     const uint32_t complete = complete_layers(depth);
     for (uint32_t layer = 0; layer < complete; ++layer) {
         CO_TRY(co_await decode_attention(program, layer, residual));

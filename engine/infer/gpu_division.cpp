@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+
 namespace lapidary::infer {
 namespace {
 constexpr uint64_t units_of(uint64_t elements) {
@@ -29,20 +31,13 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
     const uint32_t fewest = pairs ? 2 : 1;
     // What 32 lanes read of a row at a time is a kilobyte, and memory likes that better than a quarter of it in four rows.
     const bool long_reads = tall && busy(32);
-    if (tall && pairs) {
-        // Better still a whole row, and the next rows asked for while these are computed; but for few of them, because
-        // what all workgroups read at a time should lie together.
-        constexpr uint64_t kSubgroup = 32;
-        const uint64_t whole = (units + kSubgroup - 1) / kSubgroup * kSubgroup;
-        if (long_reads && whole > kSubgroup && whole <= 256 && busy(whole)) {
-            return {.threads = uint32_t(whole), .lanes = uint32_t(whole), .rows = 4, .sets = 2};
-        }
-        return {.threads = 128, .lanes = long_reads ? 32 : up_to_units(8), .rows = 4};
-    }
+    if (tall && pairs) return {.threads = 128, .lanes = long_reads ? 32 : up_to_units(8), .rows = 4};
     if (long_reads && rows < kVeryTall) return {.threads = 128, .lanes = 32, .rows = 2};
     // Of a short and wide one two rows share what is loaded of its activations.
     if (preparing == Preparing::none && !tall && !pairs && busy(kMostLanes) && !info.software) {
-        return {.threads = kMostLanes, .lanes = kMostLanes, .rows = 2};
+        const bool whole = units > kMostLanes && units <= 256 && units % 32 == 0;  // a unit a lane
+        const uint32_t lanes = whole ? uint32_t(units) : kMostLanes;
+        return {.threads = lanes, .lanes = lanes, .rows = 2};
     }
     // At a seam a thread norms eight elements.
     const bool wide = preparing == Preparing::cheap && cols > 8ull * 128 && !info.software;
@@ -51,7 +46,9 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
         // Three workgroups of 256 threads are on each of an H200's 132 processors at a time: of a few more, the last would
         // begin when all others are done.
         constexpr uint64_t kAtOnce = 3ull * 132 * 256;
-        const uint32_t lanes = pairs || 2 * out.lanes > std::min<uint64_t>(units, 16) ? out.lanes : 2 * out.lanes;
+        uint32_t lanes = out.lanes;
+        if (!pairs && !info.software && units % 32 == 0) lanes = 32;
+        if (!pairs && 2 * lanes <= std::min<uint64_t>(units, 16)) lanes *= 2;
         const bool too_many = rows / fewest * lanes > kAtOnce && !info.software;
         return {.threads = 256, .lanes = lanes, .rows = too_many ? 2 * fewest : fewest};
     }
@@ -70,6 +67,43 @@ MatvecDivision divide_matvec(const gpu::Info& info, uint64_t rows, uint64_t cols
             break;
         }
     }
+    return out;
+}
+
+std::optional<WalkDivision> divide_walk(const gpu::Info& info, uint32_t processors, const Walked& product) {
+    constexpr uint64_t kWorthWalking = 180'000;  // bytes of a processor's; with fewer it is over before it pays
+    constexpr uint32_t kThreads = 256;
+    constexpr uint64_t kOthers = 5 * 1024;  // sums over threads
+    constexpr uint32_t kFewest = 8;         // processors, of a GPU that such models are for
+    if (processors < kFewest || product.bytes + product.below_bytes < processors * kWorthWalking) return std::nullopt;
+    WalkDivision out{.rows = product.pairs ? 4u : 2u};
+    // At most a tenth of the threads may have no seat.
+    const uint64_t units = units_of(product.cols);
+    uint64_t seats = 0;
+    for (; out.parts <= product.most_parts; ++out.parts) {
+        const uint64_t span = units / out.parts;
+        seats = kThreads / std::max<uint64_t>(span, 1);
+        if (units % out.parts == 0 && span % 4 == 0 && 10 * seats * span >= 9ull * kThreads) break;
+    }
+    if (out.parts > product.most_parts) return std::nullopt;
+    const uint64_t most_steps = (info.max_workgroup_bytes - kOthers) / (kThreads * sizeof(float));
+    const auto steps_of = [&](uint64_t rows, uint64_t groups) {
+        const uint32_t steps = ceil_div(ceil_div(rows, out.rows), seats * groups);
+        return product.pairs ? 2 * steps : steps;
+    };
+    // Two workgroups are on a processor at a time; or twice as many, one after the other, and so on: each time it is full.
+    for (uint64_t waves = 1;; ++waves) {
+        out.groups = uint32_t(waves * 2 * processors / out.parts);
+        out.first_groups = out.groups;
+        if (product.below_rows > 0) {
+            const uint64_t share = out.groups * product.bytes / (product.bytes + product.below_bytes);
+            out.first_groups = std::clamp<uint32_t>(uint32_t(share), 1, out.groups - 1);
+            out.second_steps = steps_of(product.below_rows, out.groups - out.first_groups);
+        }
+        out.first_steps = steps_of(product.rows, out.first_groups);
+        if (out.steps() <= most_steps) break;
+    }
+    if (out.steps() < 2) return std::nullopt;
     return out;
 }
 

@@ -24,8 +24,6 @@ TEST(MatvecDivision, NeverHasMoreLanesThanThereIsWorkFor) {
                         EXPECT_EQ(d.threads % d.lanes, 0u);
                         EXPECT_GE(d.rows, pairs ? 2u : 1u);
                         EXPECT_LE(d.rows, 4u);
-                        // As many sums of subgroups as matvec has room for.
-                        if (d.sets > 1) EXPECT_LE(d.sets * d.threads / 32, 16u);
                         if (pairs && preparing == dear) EXPECT_EQ(d.outputs(true) % 32, 0u);
                     }
                 }
@@ -42,12 +40,13 @@ TEST(MatvecDivision, GivesSmallMatricesMoreLanesAndLargeOnesMoreRows) {
     EXPECT_EQ(divide_matvec({}, 5376, 21504, false, none).lanes, 128u);
     EXPECT_EQ(divide_matvec({}, 16384, 5376, false, none).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 262144, 5376, false, none).rows, 4u);
-    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).lanes, 96u);
-    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).outputs(true), 4u);
-    EXPECT_EQ(divide_matvec({}, 43008, 16384 + 64, true, none).lanes, 32u);
+    EXPECT_EQ(divide_matvec({}, 43008, 5376, true, none).lanes, 32u);
     EXPECT_EQ(divide_matvec({}, 24576, 1536, true, dear).rows, 2u);
     EXPECT_EQ(divide_matvec({}, 30720, 3840, true, dear).rows, 4u);
     EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).rows, 2u);
+    EXPECT_EQ(divide_matvec({}, 1536, 12288, false, none).lanes, 192u);
+    EXPECT_EQ(divide_matvec({}, 1536, 6144, false, none).lanes, 128u);
+    EXPECT_EQ(divide_matvec({}, 1536, 2048, false, dear).lanes, 32u);
     EXPECT_EQ(divide_matvec({}, 2560, 10240, false, none).rows, 1u);
     EXPECT_EQ(divide_matvec({}, 8960, 1536, false, cheap).lanes, 8u);
     EXPECT_EQ(divide_matvec({}, 2048, 1536, false, cheap).lanes, 32u);
@@ -59,6 +58,65 @@ TEST(MatvecDivision, GivesSoftwareTheFewestWorkgroups) {
             const MatvecDivision few = divide_matvec(software(), 512, cols, pairs, Preparing::cheap);
             EXPECT_GE(few.outputs(pairs), divide_matvec({}, 512, cols, pairs, Preparing::cheap).outputs(pairs));
             EXPECT_LE(few.lanes, (cols + 63) / 64);
+        }
+    }
+}
+
+// A product with weights of 4.6 bits, or so.
+Walked walked(uint64_t rows, uint64_t cols) {
+    return {.rows = rows, .bytes = rows * cols * 37 / 64, .cols = cols};
+}
+
+TEST(WalkDivision, FillsTheGpuOnce) {
+    gpu::Info info;
+    info.max_workgroup_bytes = 32768;
+    constexpr uint32_t kProcessors = 132;
+    Walked gate_up = walked(21504, 5376);
+    gate_up.bytes *= 2;
+    gate_up.pairs = true;
+    const auto pairs = divide_walk(info, kProcessors, gate_up);
+    ASSERT_TRUE(pairs);
+    EXPECT_EQ(pairs->groups, 2 * kProcessors);
+    EXPECT_EQ(pairs->rows, 4u);
+    EXPECT_EQ(pairs->steps(), 14u);
+    Walked down = walked(5376, 21504);
+    EXPECT_FALSE(divide_walk(info, kProcessors, down)) << "a workgroup has no seat for a row";
+    down.most_parts = 4;
+    const auto parts = divide_walk(info, kProcessors, down);
+    ASSERT_TRUE(parts);
+    EXPECT_EQ(parts->parts, 4u);
+    EXPECT_EQ(parts->groups * parts->parts, 2 * kProcessors);
+    EXPECT_EQ(parts->steps(), 14u);
+}
+
+TEST(WalkDivision, LeavesEverythingElseToMatvec) {
+    EXPECT_FALSE(divide_walk({}, 0, walked(21504, 5376))) << "nobody knows how many processors";
+    EXPECT_FALSE(divide_walk({}, 4, walked(21504, 5376))) << "or they are hardly that few";
+    EXPECT_FALSE(divide_walk({}, 132, walked(1536, 12288))) << "small";
+    EXPECT_FALSE(divide_walk({}, 132, walked(262144, 64 * 44))) << "too many threads without a seat";
+    EXPECT_FALSE(divide_walk({}, 132, walked(262144, 64 * 50))) << "seats not of fours";
+}
+
+TEST(WalkDivision, ComesToEveryRowOnce) {
+    gpu::Info small;  // workgroups with little memory
+    for (const uint32_t processors : {8, 20, 132}) {
+        for (const uint64_t cols : {64 * 60, 5376, 64 * 128, 64 * 256}) {
+            Walked product = walked(22'222, cols);
+            product.below_rows = 7'778;
+            product.below_bytes = product.below_rows * cols * 53 / 64;
+            const auto d = divide_walk(small, processors, product);
+            ASSERT_TRUE(d);
+            EXPECT_LE(d->steps() * 1024, small.max_workgroup_bytes);
+            EXPECT_EQ(d->groups % (2 * processors), 0u);
+            const uint64_t seats = 256 / (cols / 64);
+            // As many as needed, and not a whole step more.
+            const auto covers = [&](uint64_t rows, uint64_t groups, uint64_t steps) {
+                const uint64_t step = groups * seats * d->rows;
+                EXPECT_GE(steps * step, rows);
+                EXPECT_LT((steps - 1) * step, rows);
+            };
+            covers(product.rows, d->first_groups, d->first_steps);
+            covers(product.below_rows, d->groups - d->first_groups, d->second_steps);
         }
     }
 }

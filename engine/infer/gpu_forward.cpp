@@ -114,9 +114,8 @@ Status GpuForward::allocate() {
     a_.spare = TRY(resources_.buffer(1024, "spare"));
     a_.zeros = TRY(resources_.buffer(d * sizeof(float), "zeros"));
 
-    const RopeRates rates = TRY(rope_rates(resources_, *model_));
-    rates_full_ = rates.full;
-    rates_sliding_ = rates.sliding;
+    rates_ = TRY(rope_rates(resources_, *model_));
+    a_.turns = TRY(resources_.buffer(rates_.all.size / 2, "turns"));
     return {};
 }
 

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "infer/gpu_adapters.h"
+#include "infer/gpu_division.h"
 #include "infer/gpu_model.h"
 #include "infer/gpu_recorder.h"
+#include "infer/gpu_rope.h"
 #include "infer/gpu_state.h"
 #include "sample/sampler.h"
 
@@ -97,7 +99,7 @@ class GpuForward {
     struct Activations {
         gpu::Binding step, ids, table_rows, row_ids, h, other_h, xn, planes, qkv, attended, parts, stats, o, ff,
             router_in, router_logits, expert_ids, shares, expert_ff, expert_out, experts, context, token_inputs, inputs,
-            gate, logits, best, history, sampling, biases, mask, bins, candidates, spare, zeros;
+            gate, logits, best, history, sampling, biases, mask, bins, candidates, spare, zeros, turns;
     };
 
     GpuForward(std::shared_ptr<GpuModel> model, GpuOptions options);
@@ -126,10 +128,16 @@ class GpuForward {
         uint64_t aux_offset = 0;
         uint32_t experts = 0;  // slots a token; aux holds the expert of each
         bool x_per_slot = false;
-        bool planes = false;  // y as planes
+        bool planes = false;      // y as planes
+        uint32_t most_parts = 1;  // rows of y whose sum may be the result
+
+        [[nodiscard]] kernels::Formats formats() const {
+            return {matrix->format, below != nullptr ? std::optional(below->format) : std::nullopt};
+        }
     };
     struct Seam {
         gpu::Binding x = {};  // empty: nothing is added
+        uint32_t parts = 1;   // rows that x is the sum of, of one token
         gpu::Binding x2 = {};
         std::vector<float> weights;  // as residual_norm.wgsl wants them, without the scale
         float scale = 1;
@@ -167,6 +175,7 @@ class GpuForward {
     struct Residual {
         gpu::Binding h, other;    // products read one and write the other
         gpu::Binding delta;       // what is to be added
+        uint32_t parts = 1;       // rows that it is the sum of
         std::vector<float> post;  // the norm of that; empty: nothing is
         float scale = 1;
     };
@@ -191,6 +200,11 @@ class GpuForward {
     // x as p says, in floats.
     Task<Status> row_product(GpuRecorder& program, Product p, uint32_t block = 1);
     Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
+    // The same for a large matrix; matvec asks whether it should be done that way.
+    Task<Status> walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division);
+    [[nodiscard]] std::optional<WalkDivision> walk_of(const Product& p, const Source& source, uint32_t block) const;
+    static gpu::Binding weights_of(const Product& p, const GpuMatrix::Piece& piece,
+                                   std::vector<gpu::Constant>& constants);
     // Adds to the residual what is to be added, and norms it into xn.
     Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
     // Whether the workgroups of a product with it make their activations by themselves.
@@ -204,7 +218,7 @@ class GpuForward {
     GpuResources resources_;
     Activations a_;
     std::vector<LayerCache> caches_;
-    gpu::Binding rates_full_, rates_sliding_;
+    RopeRates rates_;
     std::vector<gpu::Binding> head_norms_;
     std::map<std::pair<uint32_t, uint8_t>, gpu::Id> layers_programs_;  // by block size and depth
     std::map<std::pair<uint32_t, uint32_t>, gpu::Id> head_programs_;   // by first row and rows

@@ -38,7 +38,7 @@ std::string PipelineWanted::name() const {
 }
 
 std::string PipelineWanted::key() const {
-    std::string out = lapidary::format("{} {}", name(), formats.cols);
+    std::string out = name();
     for (const gpu::Constant& constant : constants) {
         out += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
     }

@@ -31,21 +31,31 @@ std::vector<float> rates_of(const std::vector<double>& frequencies) {
 }  // namespace
 
 Result<RopeRates> rope_rates(GpuResources& resources, const GpuModel& model) {
+    constexpr size_t kGrain = 2 * kernels::kBindingAlignment / sizeof(float);
     const model::Config& config = model.config();
     std::vector<float> divisors = model.vector(model.table().rope_freqs);
+    std::vector<float> all;
+    const auto append = [&](const std::vector<float>& rates) {
+        all.resize((all.size() + kGrain - 1) / kGrain * kGrain);
+        const gpu::Binding place{0, all.size() * sizeof(float), rates.size() * sizeof(float)};
+        all.insert(all.end(), rates.begin(), rates.end());
+        return place;
+    };
     RopeRates out;
     for (const model::LayerConfig& layer : config.layers) {
-        if (layer.sliding && out.sliding.buffer == 0) {
-            out.sliding = TRY(resources.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_sliding, {})), "rope sliding"));
+        if (layer.sliding && out.sliding.size == 0) {
+            out.sliding = append(rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_sliding, {})));
         }
-        if (!layer.sliding && out.full.buffer == 0) {
+        if (!layer.sliding && out.full.size == 0) {
             if (divisors.empty()) {
                 divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
             }
-            out.full = TRY(resources.floats(
-                rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)), "rope full"));
+            out.full = append(rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)));
         }
+    }
+    out.all = TRY(resources.floats(all, "rope rates"));
+    for (gpu::Binding* part : {&out.full, &out.sliding}) {
+        if (part->size > 0) part->buffer = out.all.buffer;
     }
     return out;
 }

@@ -6,9 +6,10 @@
 
 namespace lapidary::infer {
 
-// [head_dim / 2] vec4, of full and of sliding layers; empty where the model has none of them.
+// [head_dim / 2] vec4, of full and of sliding layers; empty where the model has none of them. They lie in one buffer, each
+// where a binding may begin, and where one of vec2 may, too.
 struct RopeRates {
-    gpu::Binding full, sliding;
+    gpu::Binding all, full, sliding;
 };
 
 Result<RopeRates> rope_rates(GpuResources& resources, const GpuModel& model);

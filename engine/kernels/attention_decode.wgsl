@@ -29,7 +29,7 @@ const kTile = 4u * kTeams;
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> qkv: array<vec2f>;
 @group(0) @binding(2) var<storage, read> norms: array<vec2f>;
-@group(0) @binding(3) var<storage, read> rates: array<vec4f>;
+@group(0) @binding(3) var<storage, read> turns: array<vec2f>;  // (cos, sin) of each pair (turns.wgsl)
 @group(0) @binding(4) var<storage, read_write> k_cache: array<vec4u>;
 @group(0) @binding(5) var<storage, read_write> v_cache: array<vec4u>;
 @group(0) @binding(6) var<storage, read_write> parts: array<vec4f>;
@@ -52,13 +52,13 @@ const kKeyRole = 2u;
 const kValueRole = 3u;
 
 // Two neighbouring elements of a query, key or value, and two that are kDim / 2 further on: those are turned together.
-struct Pairs { a: vec2f, b: vec2f, norm_a: vec2f, norm_b: vec2f, rate0: vec4f, rate1: vec4f }
+struct Pairs { a: vec2f, b: vec2f, norm_a: vec2f, norm_b: vec2f, turn0: vec2f, turn1: vec2f }
 
 // A thread has those at 2 · lane and, where there are more than twice as many pairs as threads, kFurther behind them.
 const kFurther = 2u * kRoleThreads;
 
 fn pairs_at(i: u32, role: u32, first_head: u32, kv: u32) -> Pairs {
-    var out = Pairs(vec2f(), vec2f(), vec2f(1.0), vec2f(1.0), vec4f(), vec4f());
+    var out = Pairs(vec2f(), vec2f(), vec2f(1.0), vec2f(1.0), vec2f(1.0, 0.0), vec2f(1.0, 0.0));
     if (i >= kDim / 2u || select(role >= kGroup, kOwns == 0u, role >= kKeyRole)) { return out; }
     let own_base = select(kVOffset, kKOffset, role == kKeyRole) + kv * kDim;
     let at = (select(own_base, (first_head + role) * kDim, role < kKeyRole) + i) / 2u;
@@ -68,8 +68,8 @@ fn pairs_at(i: u32, role: u32, first_head: u32, kv: u32) -> Pairs {
         let norm = (select(0u, kDim, role == kKeyRole) + i) / 2u;
         out.norm_a = norms[norm];
         out.norm_b = norms[norm + kDim / 4u];
-        out.rate0 = rates[i];
-        out.rate1 = rates[i + 1u];
+        out.turn0 = turns[i];
+        out.turn1 = turns[i + 1u];
     }
     return out;
 }
@@ -90,10 +90,8 @@ fn keep_pairs(p: Pairs, i: u32, role: u32, inverse: f32) {
     if (i >= kDim / 2u) { return; }
     let a = p.a * inverse * p.norm_a;
     let b = p.b * inverse * p.norm_b;
-    let turn0 = cos_sin(turns_at(step.position, p.rate0));
-    let turn1 = cos_sin(turns_at(step.position, p.rate1));
-    let cosine = vec2f(turn0.x, turn1.x);
-    let sine = vec2f(turn0.y, turn1.y);
+    let cosine = vec2f(p.turn0.x, p.turn1.x);
+    let sine = vec2f(p.turn0.y, p.turn1.y);
     let x = a * cosine - b * sine;
     let y = a * sine + b * cosine;
     let near = (role % 2u) * kDim + i;

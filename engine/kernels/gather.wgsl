@@ -3,6 +3,7 @@
 // One thread a run of 16 elements. W may be a part of a table: rows [kFirstRow, kFirstRow + kWRows); tokens outside
 // it are left alone, another dispatch has them.
 // grid: (kRuns / 64, tokens).
+override kCols: u32;
 override kRuns: u32 = kCols / 16u;
 override kFirstRow: u32 = 0u;
 override kWRows: u32;

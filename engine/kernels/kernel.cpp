@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/format.h"
 #include "kernels/wgsl_sources.h"
 
 namespace lapidary::kernels {
@@ -53,6 +52,15 @@ std::string second_copy(std::string_view text) {
     return out;
 }
 
+// What a product does with rows of a format: those of the first, and of the second under other names.
+std::string row_sources(Formats formats, Activations activations, std::string_view rows) {
+    std::string out(dot_source(formats.first, activations));
+    out += wgsl::loaded;
+    out += rows;
+    if (!formats.second) return out;
+    return out + second_copy(format_source(*formats.second) + row_sources(*formats.second, activations, rows));
+}
+
 std::string_view kv_source(KvFormat format) {
     switch (format) {
         case KvFormat::f32: return wgsl::kv_f32;
@@ -69,6 +77,7 @@ const Kernel kMatvec{"matvec",
                      {kRead, kRead, kRead, kRead, kRead, kRead, kWrite, kWrite},
                      8,
                      needs::weights | needs::sums | needs::activations | needs::planes | needs::parts};
+const Kernel kWalk{"walk", wgsl::walk, {kRead, kRead, kWrite}, 3, needs::weights | needs::sums | needs::ready_planes};
 const Kernel kMatmul{"matmul", wgsl::matmul, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::weights};
 const Kernel kGather{"gather", wgsl::gather, {kRead, kRead, kRead, kWrite}, 4, needs::weights};
 const Kernel kResidualNorm{
@@ -80,7 +89,8 @@ const Kernel kAttentionDecode{"attention_decode",
                               wgsl::attention_decode,
                               {kRead, kRead, kRead, kRead, kWrite, kWrite, kWrite, kWrite},
                               8,
-                              needs::sums | needs::rope | needs::cache};
+                              needs::sums | needs::cache};
+const Kernel kTurns{"turns", wgsl::turns, {kRead, kRead, kWrite}, 3, needs::rope};
 const Kernel kAttentionMerge{"attention_merge",
                              wgsl::attention_merge,
                              {kRead, kRead, kRead, kWrite},
@@ -135,7 +145,7 @@ const Kernel kAdamW{"adamw", wgsl::train_adamw, {kRead, kRead, kWrite, kWrite, k
 
 std::string shader(const Kernel& kernel, Formats formats, Variant variant) {
     const Format format = formats.first;
-    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    const auto wants = [&](uint16_t what) { return (kernel.needs & what) != 0; };
     const bool subgroups = wants(needs::sums) && variant.reduction == Reduction::subgroup;
     // Weights in floating point have no use for whole numbers.
     const auto activations = holds_whole_numbers(format) ? variant.activations : Activations::floats;
@@ -154,21 +164,21 @@ std::string shader(const Kernel& kernel, Formats formats, Variant variant) {
         out += wgsl::kv_rows;
     }
     if (wants(needs::sampling)) out += wgsl::sampling;
-    if (wants(needs::weights)) {
-        out += formats.cols > 0 ? lapidary::format("const kCols={}u;\n", formats.cols) : "override kCols:u32;\n";
-        out += format_source(format, formats.cols > 0);
-    }
+    if (wants(needs::weights)) out += format_source(format);
     if (wants(needs::activations)) {
-        out += activations == Activations::planes ? wgsl::x_planes : wgsl::x_floats;
-        out += dot_source(format, activations);
-        out += wgsl::row_dots;
-        if (formats.second) {
-            std::string other = format_source(*formats.second);
-            other += dot_source(*formats.second, activations);
-            other += wgsl::row_dots;
-            out += second_copy(other);
+        if (activations == Activations::planes) {
+            out += wgsl::x_planes;
+            out += wgsl::x_planes_held;
+        } else {
+            out += wgsl::x_floats;
         }
+        out += row_sources(formats, activations, wgsl::row_dots);
         out += formats.second ? wgsl::two_formats : wgsl::one_format;
+    }
+    if (wants(needs::ready_planes)) {
+        out += wgsl::x_planes;
+        out += row_sources(formats, Activations::planes, wgsl::walk_rows);
+        out += formats.second ? wgsl::walk_two : wgsl::walk_one;
     }
     return out + std::string(kernel.source);
 }

@@ -16,15 +16,16 @@ namespace lapidary::kernels {
 
 // What a kernel's source needs before it.
 namespace needs {
-enum : uint8_t {
+enum : uint16_t {
     weights = 1,      // a weight format
     sums = 2,         // a reduction
     activations = 4,  // x_planes.wgsl or x_floats.wgsl
     planes = 8,
     rope = 16,
     sampling = 32,
-    cache = 64,   // a format of keys and values
-    parts = 128,  // of an attention
+    cache = 64,          // a format of keys and values
+    parts = 128,         // of an attention
+    ready_planes = 256,  // x_planes.wgsl, of activations that are there
 };
 }
 
@@ -33,19 +34,21 @@ struct Kernel {
     std::string_view source;
     std::array<gpu::Access, 8> access;
     size_t bindings;
-    uint8_t needs;
+    uint16_t needs;
 
     [[nodiscard]] std::span<const gpu::Access> accesses() const { return {access.data(), bindings}; }
     [[nodiscard]] bool reads_weights() const { return (needs & needs::weights) != 0; }
 };
 
 extern const Kernel kMatvec;           // w, x, delta, norms, aux, step, h, y
+extern const Kernel kWalk;             // w, x, y
 extern const Kernel kMatmul;           // step, w, x, aux, y
 extern const Kernel kGather;           // step, w, ids, y
 extern const Kernel kResidualNorm;     // step, x, x2, w, h, y
 extern const Kernel kHeads;            // step, norms, rates, qkv, k_cache, v_cache
 extern const Kernel kAttention;        // step, qkv, k_cache, v_cache, y
-extern const Kernel kAttentionDecode;  // step, qkv, norms, rates, k_cache, v_cache, parts, stats
+extern const Kernel kTurns;            // step, rates, turns
+extern const Kernel kAttentionDecode;  // step, qkv, norms, turns, k_cache, v_cache, parts, stats
 extern const Kernel kAttentionMerge;   // step, parts, stats, y
 extern const Kernel kToPlanes;         // x, y
 extern const Kernel kPerLayer;         // step, context, tokens, w, y
@@ -95,25 +98,15 @@ struct Variant {
     KvFormat kv = KvFormat::f32;
 };
 
-// How a kernel's weights are packed. Only matvec takes a matrix whose last rows are in another format than the first, and
-// only if both hold whole numbers or neither does; and only matvec's text can be made for rows of so many columns.
+// How a kernel's weights are packed. Only matvec and walk take a matrix whose last rows are in another format than the first, and
+// only if both hold whole numbers or neither does.
 struct Formats {
     Format first = Format::f32;
     std::optional<Format> second;
-    uint64_t cols = 0;  // 0: they are a constant of the pipeline, kCols
 
     // Most have one.
     Formats(Format format) : first(format) {}  // NOLINT(google-explicit-constructor)
     Formats(Format one, std::optional<Format> other) : first(one), second(other) {}
-
-    // The same for rows of so many columns, where that is worth a text of its own: of small matrices.
-    [[nodiscard]] Formats for_rows(uint64_t rows, uint64_t columns) const {
-        constexpr uint64_t kSmall = 24ull << 20;
-        Formats out = *this;
-        const bool typed = holds_whole_numbers(first) && first != Format::i8 && !second;
-        if (typed && gpu_bytes(first, rows, columns) <= kSmall) out.cols = columns;
-        return out;
-    }
 
     [[nodiscard]] std::string name() const {
         std::string out(format_name(first));

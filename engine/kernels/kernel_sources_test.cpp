@@ -38,19 +38,6 @@ TEST(Shader, SaysEverythingAboutASecondFormatOnceMoreUnderOtherNames) {
     EXPECT_EQ(two.find("small_2"), std::string::npos);
 }
 
-TEST(Shader, IsMadeForRowsOfOneLengthWhereAMatrixIsSmall) {
-    const auto text = [](Formats formats, uint64_t rows, uint64_t cols) {
-        return shader(kMatvec, formats.for_rows(rows, cols), {});
-    };
-    EXPECT_NE(text(Format::q4_k, 2048, 1536).find("const kCols=1536u;"), std::string::npos);
-    EXPECT_EQ(text(Format::q4_k, 2048, 1536).find("override kCols"), std::string::npos);
-    // Large; in a format whose rows have other parts; in two formats; in floating point.
-    EXPECT_NE(text(Format::q4_k, 43008, 5376).find("override kCols:u32;"), std::string::npos);
-    EXPECT_NE(text(Format::i8, 2048, 1536).find("override kCols:u32;"), std::string::npos);
-    EXPECT_NE(text({Format::q4_k, Format::q6_k}, 2048, 1536).find("override kCols:u32;"), std::string::npos);
-    EXPECT_NE(text(Format::bf16, 2048, 1536).find("override kCols:u32;"), std::string::npos);
-}
-
 TEST(Shader, KeepsKeysAndValuesInOneFormat) {
     for (const Kernel* kernel : {&kHeads, &kAttention, &kAttentionDecode}) {
         EXPECT_NE(shader(*kernel, Format::f32, {.kv = KvFormat::f16}).find("pack_halves(x.xy)"), std::string::npos);

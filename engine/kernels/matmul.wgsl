@@ -7,6 +7,7 @@
 // train/expert_lists.wgsl has them, at most kMost each; kShare of them share a row of x.
 // grid: (tokens or kExperts · kMost / kTokens, outputs / kOutputs): neighbours share their weights.
 // finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
+override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
 override kYStride: u32 = kOut;

@@ -16,9 +16,8 @@
 //          3  y = cap · tanh(a / cap)
 // kPlanes 1: y becomes planes for the next product; a workgroup's outputs are a multiple of 32 then.
 // Some of the last rows may be in another format than the first (two_formats.wgsl).
-// kSets > 1, of very large matrices whose activations are there: all threads share each row, one unit a thread (kLanes =
-// kThreads ≥ kUnits), and keep their x while they go through so many times kRows rows.
 // With kExperts > 0, slot s of token t uses expert aux[t, s]: W is a stack of matrices with kWRows rows each.
+override kCols: u32;
 override kOut: u32 = 0xFFFFFFFFu;   // rows of y; where nothing else needs it, as many as the grid has
 override kWRows: u32 = kOut;        // rows of W (of one expert)
 override kYStride: u32 = kOut;
@@ -42,12 +41,11 @@ override kLanes: u32 = 8u;
 override kThreads: u32 = 128u;
 override kRows: u32 = 2u;           // of W, a group's: 1, 2 or 4
 override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // of y
-override kSets: u32 = 1u;
-override kGroupOutputs: u32 = kThreads / kLanes * kOutputs * kSets;  // of a workgroup
+override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;  // of a workgroup
 override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared
 override kRounds: u32 = (kUnits + kLanes - 1u) / kLanes;
 
-@group(0) @binding(0) var<storage, read> w: array<Stored>;
+@group(0) @binding(0) var<storage, read> w: array<vec4u>;
 @group(0) @binding(1) var<storage, read> x: array<vec4u>;
 @group(0) @binding(2) var<storage, read> delta: array<vec4f>;
 @group(0) @binding(3) var<storage, read> norms: array<vec4f>;
@@ -173,23 +171,6 @@ fn leave_outputs(first: u32, t: u32) {
     leave_eight(e, t, v, kOut / 64u);
 }
 
-// The outputs of a workgroup that goes through kSets sets of rows.
-fn walk(first: u32, t: u32) {
-    let u = min(t, kUnits - 1u);
-    let counts = select(0.0, 1.0, t < kUnits);
-    var w = loaded(w_rows(first), u);
-    let a = activations(u);
-    for (var i = 0u; i < kSets; i++) {  // kSumsKept ≥ kSets · kThreads / 32
-        let next = w_rows(first + (i + 1u) * kOutputs);
-        leave_sums(counts * dots_then(&w, a, next, u, i + 1u < kSets), t, kThreads, kRows, i);
-    }
-    workgroupBarrier();
-    if (t >= kSets * kOutputs) { return; }
-    let sums = left_sums(t / kOutputs, kThreads);
-    let i = t % kOutputs;
-    finish(0u, first + t, 0u, sums[i], sums[(i + kOutputs) % 4u]);
-}
-
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     let token = group.y;
@@ -197,10 +178,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let lane = t % kLanes;
     let place = t / kLanes * kOutputs;
     let first = group.x * kGroupOutputs + place;
-    if (kSets > 1u) {
-        walk(first, t);
-        return;
-    }
     let slot = token * max(kExperts, 1u) + group.z;
     var base_row = 0u;
     if (kExperts > 0u) { base_row = aux[slot] * kWRows; }

@@ -14,20 +14,17 @@ fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
     return lane_sums[t];
 }
 
-// Sums over the workgroup, several of them: each is left at a place of its own, and after a barrier every thread finds it
-// there.
-override kSumsKept: u32 = 16u;
-var<workgroup> kept_sums: array<vec4f, kSumsKept>;
-
-fn leave_sums(value: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
-    let sum = sum_lanes(value, t, threads);
-    if (t == 0u) { kept_sums[place] = sum; }
-}
-
-fn left_sums(place: u32, threads: u32) -> vec4f { return kept_sums[place]; }
-
 // sum_lanes of the first `rows` components.
 fn sum_rows(value: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f { return sum_lanes(value, t, lanes); }
+
+// Of each four neighbouring threads, thread j (or one of two) has the sum of their component j of the first `rows`, 2 or 4.
+fn sum_of_four_threads(value: vec4f, t: u32, rows: u32) -> f32 {
+    workgroupBarrier();
+    lane_sums[t] = value;
+    workgroupBarrier();
+    let first = t / 4u * 4u;
+    return (lane_sums[first] + lane_sums[first + 1u] + lane_sums[first + 2u] + lane_sums[first + 3u])[t % rows];
+}
 
 // The sum over the workgroup, in every thread.
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {

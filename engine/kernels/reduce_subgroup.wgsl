@@ -1,7 +1,6 @@
 // Sums over threads by shuffling within subgroups of at least 32: a fraction of the barriers of reduce_shared.wgsl.
 // Assumes that neighbouring threads are neighbours in their subgroup, as they are wherever this is chosen.
-override kSumsKept: u32 = 16u;  // there is room for so many sums of 32 threads
-var<workgroup> warp_sums: array<vec4f, kSumsKept>;
+var<workgroup> warp_sums: array<vec4f, 8>;
 
 fn shuffled(value: vec4f, lanes: u32) -> vec4f {
     var v = value;
@@ -54,28 +53,21 @@ fn sum_of_few(v: vec4f, t: u32, lanes: u32, rows: u32) -> f32 {
 
 fn sum_of_four(v: vec4f, t: u32) -> f32 { return sum_of_few(v, t, 32u, 4u); }
 
-// Such sums over the workgroup, several of them: each is left at a place of its own, and after a barrier every thread finds
-// it there. Nobody may still be reading warp_sums.
-fn leave_sums(v: vec4f, t: u32, threads: u32, rows: u32, place: u32) {
-    let sum = sum_of_few(v, t, 32u, rows);
-    if (t % 32u < rows) { warp_sums[place * (threads / 32u) + t / 32u][t % 4u] = sum; }
-}
-
-fn left_sums(place: u32, threads: u32) -> vec4f {
-    let first = place * (threads / 32u);
-    var sums = warp_sums[first];
-    for (var i = 1u; i < threads / 32u; i++) { sums += warp_sums[first + i]; }
-    return sums;
-}
+// Of each four neighbouring threads, thread j (or one of two) has the sum of their component j of the first `rows`, 2 or 4.
+fn sum_of_four_threads(v: vec4f, t: u32, rows: u32) -> f32 { return sum_of_few(v, t, 4u, rows); }
 
 // The sums of the first `rows` components over groups of `lanes` threads, a power of two or a multiple of 32, in every group's
 // first thread. Nobody may still be reading warp_sums.
 fn sum_rows(v: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f {
     if (lanes < rows) { return shuffled(v, lanes); }
     if (lanes > 32u) {
-        leave_sums(v, t, lanes, rows, 0u);
+        let sum = sum_of_few(v, t, 32u, rows);
+        if (t % 32u < rows) { warp_sums[t / 32u][t % 4u] = sum; }
         workgroupBarrier();
-        return left_sums(t / lanes, lanes);
+        let first = t / lanes * (lanes / 32u);
+        var sums = warp_sums[first];
+        for (var i = 1u; i < lanes / 32u; i++) { sums += warp_sums[first + i]; }
+        return sums;
     }
     let sum = sum_of_few(v, t, lanes, rows);
     if (rows == 1u) { return vec4f(sum, 0.0, 0.0, 0.0); }

@@ -3,7 +3,7 @@
 //   kAdd 1:  h = (h + rms(x; w)) · scale               (x: what the sub-layer computed)
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
 //   kNext 1: y = rms(h; w_next) · kNextScale
-// h, x, x2, y: [tokens, n] f32, n a multiple of 4. One workgroup a token.
+// h, x, x2, y: [tokens, n] f32, n a multiple of 4. One workgroup a token. Of one token, x may be several rows: their sum.
 // kPlanes 1: one token, y is planes (planes.wgsl), kAdd is 0 or 1, n is a multiple of 8 and at most 8192. Several workgroups
 // make them, 2048 elements each: all of them read the whole row once, into registers, so h is only written, and x2 is what
 // it was.
@@ -13,6 +13,7 @@ override kAdd: u32 = 1u;
 override kNext: u32 = 1u;
 override kNextScale: f32 = 1.0;
 override kPlanes: u32 = 0u;
+override kParts: u32 = 1u;           // rows that x is the sum of
 override kEps: f32 = 1e-6;
 const kThreads = 256u;
 
@@ -31,10 +32,17 @@ fn put_word(i: u32, word: u32) { y[i / 4u][i % 4u] = word; }
 
 fn inv_rms(sum: f32) -> f32 { return inverseSqrt(sum / f32(kN) + kEps); }
 
+// vec4 i of x.
+fn x_at(i: u32) -> vec4f {
+    var v = x[i];
+    for (var part = 1u; part < kParts; part++) { v += x[part * kVecs + i]; }
+    return v;
+}
+
 // What is normed and added to h: vec4 i of the row that begins at `base`. `inner`: 1 / rms of x and of x2.
 fn change(base: u32, i: u32, inner: vec2f) -> vec4f {
     if (kAdd == 0u) { return vec4f(); }
-    if (kAdd == 1u) { return x[base + i]; }
+    if (kAdd == 1u) { return x_at(base + i); }
     return x[base + i] * inner.x * w[kVecs + i] + x2[base + i] * inner.y * w[2u * kVecs + i];
 }
 
@@ -64,7 +72,7 @@ fn held(e: u32) -> Held {
     out.stream = Eight(x2[i], x2[i + 1u]);
     out.next = w_eight(kBefore * kVecs + i);
     if (kAdd > 0u) {
-        out.change = Eight(x[i], x[i + 1u]);
+        out.change = Eight(x_at(i), x_at(i + 1u));
         out.weighted = times_eight(out.change, w_eight(i));
     }
     return out;

@@ -60,7 +60,7 @@ Token random_token(const Shape& s, std::span<const float> norms, Random& random)
     return out;
 }
 
-// step, qkv, norms, rates, k_cache, v_cache, parts: [heads, most, dim], stats: [heads, most, 2]
+// step, qkv, norms, turns, k_cache, v_cache, parts: [heads, most, dim], stats: [heads, most, 2]
 std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const std::vector<float> norms = random.floats(size_t{2} * s.dim, 0.5f, 1.5f);
     const Token token = random_token(s, norms, random);
@@ -95,18 +95,12 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
             stats.expected[2 * part + 1] = found.sum;
         }
     }
-    return {step(s.position, 1), given(token.qkv),   given(norms),     given(rates_of(s.dim)),
+    return {step(s.position, 1), given(token.qkv),   given(norms),     given(turns_of(s.dim, s.position)),
             std::move(k_cache),  std::move(v_cache), std::move(parts), std::move(stats)};
 }
 
 Case attention_decode(const Shape& s) {
-    std::string shape =
-        format("{}/{} heads of {} by {}, at {}, ring {}, window {}, {} parts at most, {}", s.heads, s.kv_heads, s.dim,
-               s.together, s.position, s.ring, s.window, s.most, kv_format_name(s.kv));
-    if (!s.owns) shape += ", another layer's keys";
-    if (s.raw_keys) shape += ", values from keys";
-    return {.shape = std::move(shape),
-            .kv = s.kv,
+    return {.kv = s.kv,
             .limit = own_row_limit(s.owns ? s.kv : KvFormat::f32),
             .dispatches = {{kAttentionDecode,
                             {{"kHeads", double(s.heads)},
@@ -125,6 +119,15 @@ Case attention_decode(const Shape& s) {
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
+Case described(const Shape& s) {
+    Case out = attention_decode(s);
+    out.shape = format("{}/{} heads of {} by {}, at {}, ring {}, window {}, {} parts at most, {}", s.heads, s.kv_heads,
+                       s.dim, s.together, s.position, s.ring, s.window, s.most, kv_format_name(s.kv));
+    if (!s.owns) out.shape += ", another layer's keys";
+    if (s.raw_keys) out.shape += ", values from keys";
+    return out;
+}
+
 constexpr Shape kAtLoad{.heads = 4,
                         .kv_heads = 2,
                         .dim = 256,
@@ -137,18 +140,16 @@ constexpr Shape kAtLoad{.heads = 4,
 }  // namespace
 
 std::vector<Case> at_load() {
-    std::vector<Case> out = {attention_decode(kAtLoad)};
-    out.front().quick = true;
-    return out;
+    return cases_of<Shape>({&kAtLoad, 1}, attention_decode, 1);
 }
 
 // Shapes that differ in their position alone share a pipeline, and compiling is what takes time.
 std::vector<Case> all() {
-    std::vector<Case> out = at_load();
+    std::vector<Case> out = cases_of<Shape>({&kAtLoad, 1}, described, 1);
     const auto add = [&](bool quick, Shape s, std::initializer_list<uint32_t> positions) {
         for (const uint32_t position : positions) {
             s.position = position;
-            out.push_back(attention_decode(s));
+            out.push_back(described(s));
             out.back().quick = quick && position == *positions.begin();
         }
     };

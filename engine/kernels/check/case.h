@@ -62,10 +62,9 @@ struct Dispatch {
 };
 
 struct Case {
-    std::string shape;                  // for people: "17 × 96, 2 tokens, gelu_gate"
+    std::string shape;                  // for people, not at load: "17 × 96, 2 tokens, gelu_gate"
     std::optional<TensorType> weights;  // of kernels that read weights: what they were packed from
     std::optional<TensorType> below;    // what the last of them were packed from, where that is something else
-    uint64_t cols = 0;                  // that the kernel's text is made for (Formats)
     std::optional<Activations> only;    // in this form, because the case has prepared them
     std::optional<KvFormat> kv;         // of kernels that know a cache: how it is kept
     bool quick = false;                 // also in the self-test at load: one for each kernel and format
@@ -74,5 +73,16 @@ struct Case {
     std::vector<Dispatch> dispatches;
     std::function<std::vector<Array>(Random&)> arrays;
 };
+
+// A case of each shape; the first ones are quick. (Lists of shapes are data; lists of cases would be code, and more of it.)
+template <class Shape>
+std::vector<Case> cases_of(std::span<const Shape> shapes, Case (*make)(const Shape&), size_t quick) {
+    std::vector<Case> out;
+    for (const Shape& shape : shapes) {
+        out.push_back(make(shape));
+        out.back().quick = out.size() <= quick;
+    }
+    return out;
+}
 
 }  // namespace lapidary::kernels::check

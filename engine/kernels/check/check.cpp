@@ -16,10 +16,14 @@ constexpr size_t kAtOnce = 8;
 
 // Every way to make this kernel that the device allows.
 std::vector<Variant> variants_of(const Kernel& kernel, const gpu::Info& info) {
-    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    const auto wants = [&](uint16_t what) { return (kernel.needs & what) != 0; };
     std::vector<Variant> out = {{}};
     if (wants(needs::sums) && info.subgroups && info.subgroup_min >= 32) {
         out.push_back({.reduction = Reduction::subgroup});
+    }
+    if (wants(needs::ready_planes)) {  // and no other form of activations
+        for (Variant& variant : out) variant.activations = Activations::planes;
+        return info.packed_dot ? out : std::vector<Variant>();
     }
     if (!wants(needs::activations) || !info.packed_dot) return out;
     for (size_t i = out.size(); i > 0; --i) {
@@ -36,7 +40,7 @@ bool applies(const Case& c, Variant variant) {
 
 // Empty where there is nothing to choose.
 std::string variant_text(const Kernel& kernel, Variant variant) {
-    const auto wants = [&](uint8_t what) { return (kernel.needs & what) != 0; };
+    const auto wants = [&](uint16_t what) { return (kernel.needs & what) != 0; };
     std::string out;
     if (wants(needs::sums)) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
     if (wants(needs::activations)) out += variant.activations == Activations::floats ? " floats" : " planes";
@@ -54,9 +58,7 @@ std::string format_text(const Case& c) {
 
 Formats formats_of(const Case& c) {
     if (!c.weights) return Format::f32;
-    Formats out(format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt);
-    out.cols = c.cols;
-    return out;
+    return {format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt};
 }
 
 // One case in one variant, to be run.

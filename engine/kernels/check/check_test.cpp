@@ -37,7 +37,8 @@ TEST(Check, KnowsEveryWeightFormatInEveryKernelThatReadsWeights) {
             formats[outcome.kernel].insert(outcome.format.substr(0, outcome.format.find(' ')));
         }
         for (const Suite& suite : suites()) {
-            const size_t wanted = suite.kernel.reads_weights() ? size_t(Format::f32) + 1 : 1;
+            size_t wanted = suite.kernel.reads_weights() ? size_t(Format::f32) + 1 : 1;
+            if (&suite.kernel == &kWalk) wanted -= 3;  // those in floating point
             EXPECT_EQ(formats[std::string(suite.kernel.name)].size(), wanted) << suite.kernel.name;
         }
     }

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/check/caches.h"
 #include "kernels/check/norms.h"
 #include "kernels/check/suites.h"
@@ -59,11 +61,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 }
 
 Case heads(const Shape& s) {
-    std::string shape = format("{}/{} heads of {}, {} tokens at {}, ring {}, {}", s.heads, s.kv_heads, s.dim, s.tokens,
-                               s.position, s.ring, kv_format_name(s.kv));
-    if (s.raw_keys) shape += ", values from keys";
-    return {.shape = std::move(shape),
-            .kv = s.kv,
+    return {.kv = s.kv,
             .limit = 1e-5,
             .dispatches = {{kHeads,
                             {{"kHeads", double(s.heads)},
@@ -78,25 +76,35 @@ Case heads(const Shape& s) {
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
+Case described(const Shape& s) {
+    Case out = heads(s);
+    out.shape = format("{}/{} heads of {}, {} tokens at {}, ring {}, {}", s.heads, s.kv_heads, s.dim, s.tokens,
+                       s.position, s.ring, kv_format_name(s.kv));
+    if (s.raw_keys) out.shape += ", values from keys";
+    return out;
+}
+
+// The first is what is tried at load.
+constexpr auto kShapes = std::to_array<Shape>({
+    {.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = kDefaultKvFormat},
+    {.heads = 3, .kv_heads = 1, .dim = 512, .position = 100'001, .tokens = 2, .ring = 7, .kv = KvFormat::f16},
+    {.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64},
+    {.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = KvFormat::q8},
+    {.heads = 2, .kv_heads = 2, .dim = 512, .position = 30, .tokens = 3, .ring = 9, .kv = KvFormat::q8},
+    {.heads = 2, .kv_heads = 1, .dim = 96, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::q8},
+    {.heads = 2, .kv_heads = 1, .dim = 40, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::i16},
+    {.heads = 5, .kv_heads = 0, .dim = 64, .position = 0, .tokens = 1, .ring = 9},
+    {.heads = 2, .kv_heads = 2, .dim = 36, .position = 8190, .tokens = 17, .ring = 40, .raw_keys = true},
+});
+
 }  // namespace
 
+std::vector<Case> at_load() {
+    return cases_of<Shape>(std::span(kShapes).first(1), heads, 1);
+}
+
 std::vector<Case> all() {
-    // The first is what is tried at load.
-    std::vector<Case> out = {
-        heads(
-            {.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = kDefaultKvFormat}),
-        heads(
-            {.heads = 3, .kv_heads = 1, .dim = 512, .position = 100'001, .tokens = 2, .ring = 7, .kv = KvFormat::f16}),
-        heads({.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64}),
-        heads({.heads = 4, .kv_heads = 2, .dim = 256, .position = 61, .tokens = 15, .ring = 64, .kv = KvFormat::q8}),
-        heads({.heads = 2, .kv_heads = 2, .dim = 512, .position = 30, .tokens = 3, .ring = 9, .kv = KvFormat::q8}),
-        heads({.heads = 2, .kv_heads = 1, .dim = 96, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::q8}),
-        heads({.heads = 2, .kv_heads = 1, .dim = 40, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::i16}),
-        heads({.heads = 5, .kv_heads = 0, .dim = 64, .position = 0, .tokens = 1, .ring = 9}),
-        heads({.heads = 2, .kv_heads = 2, .dim = 36, .position = 8190, .tokens = 17, .ring = 40, .raw_keys = true}),
-    };
-    for (const size_t quick : {0u, 1u, 2u, 3u}) out[quick].quick = true;
-    return out;
+    return cases_of<Shape>(kShapes, described, 4);
 }
 
 }  // namespace lapidary::kernels::check::heads_cases

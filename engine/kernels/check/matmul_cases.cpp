@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/check/expert_lists.h"
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
@@ -28,12 +30,17 @@ Case matmul(const Product& p, MatmulTile tile = {}) {
         constants.push_back({"kMost", double(slots)});
         constants.push_back({"kShare", p.x_per_slot ? 1.0 : double(p.slots)});
     }
-    return {.shape = shape_of(p) + format(", in tiles of {} × {}", tile.rows(), tile.tokens()),
-            .weights = p.type,
+    return {.weights = p.type,
             .workgroup_bytes = tile.bytes(),
             .limit = limit_of(p),
             .dispatches = {{kMatmul, constants, grid}},
             .arrays = [p](Random& random) { return arrays_of(p, random); }};
+}
+
+Case described(const Product& p, MatmulTile tile = {}) {
+    Case out = matmul(p, tile);
+    out.shape = shape_of(p) + format(", in tiles of {} × {}", tile.rows(), tile.tokens());
+    return out;
 }
 
 using enum TensorType;
@@ -41,47 +48,47 @@ using enum Finish;
 constexpr Product kQ4Case{.type = q4_k, .cols = 768, .out = 67, .tokens = 17};
 constexpr Product kI8Case{.type = q5_1, .cols = 768, .out = 3, .tokens = 17};
 
+constexpr auto kAtLoad = std::to_array<Product>({
+    kQ4Case,
+    {.type = q5_k, .cols = 256, .out = 37, .tokens = 17, .finish = gelu_gate},
+    {.type = q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = softcap},
+    {.type = q4_0, .cols = 224, .out = 17, .tokens = 65},
+    {.type = q8_0, .cols = 96, .out = 65, .tokens = 15, .finish = gelu_times_aux, .strided = true},
+    kI8Case,
+    {.type = f16, .cols = 160, .out = 64, .tokens = 2, .strided = true},
+    {.type = bf16, .cols = 32, .out = 1, .tokens = 15},
+    {.type = f32, .cols = 96, .out = 33, .tokens = 64},
+});
+
 }  // namespace
 
 // Compiling takes a software GPU seconds, so every format gets a shape and a finish of its own. The number of tokens
 // costs nothing.
 std::vector<Case> at_load() {
-    std::vector<Case> out = {
-        matmul(kQ4Case),
-        matmul({.type = q5_k, .cols = 256, .out = 37, .tokens = 17, .finish = gelu_gate}),
-        matmul({.type = q6_k, .cols = 256, .out = 257, .tokens = 2, .finish = softcap}),
-        matmul({.type = q4_0, .cols = 224, .out = 17, .tokens = 65}),
-        matmul({.type = q8_0, .cols = 96, .out = 65, .tokens = 15, .finish = gelu_times_aux, .strided = true}),
-        matmul(kI8Case),
-        matmul({.type = f16, .cols = 160, .out = 64, .tokens = 2, .strided = true}),
-        matmul({.type = bf16, .cols = 32, .out = 1, .tokens = 15}),
-        matmul({.type = f32, .cols = 96, .out = 33, .tokens = 64}),
-    };
-    for (Case& c : out) c.quick = true;
-    return out;
+    return cases_of<Product>(kAtLoad, [](const Product& p) { return matmul(p); }, kAtLoad.size());
 }
 
 std::vector<Case> all() {
-    std::vector<Case> out = at_load();
+    std::vector<Case> out = cases_of<Product>(kAtLoad, [](const Product& p) { return described(p); }, kAtLoad.size());
     for (const uint32_t tokens : {1u, 2u, 15u, 64u, 65u}) {
         Product p = kQ4Case;
         p.tokens = tokens;
-        out.push_back(matmul(p));
+        out.push_back(described(p));
     }
     // Larger tiles; not all rows and tokens of the last one are there.
     for (const MatmulTile tile : {MatmulTile{8, 16}, {5, 16}, {6, 8}}) {
-        out.push_back(matmul(
+        out.push_back(described(
             {.type = q4_k, .cols = 256, .out = 130, .tokens = 131, .finish = tile.each % 2 == 0 ? gelu_gate : plain},
             tile));
     }
     // Each token goes to three of five matrices; one of them has more than a tile of slots.
-    out.push_back(matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}));
+    out.push_back(described({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}));
     out.push_back(
-        matmul({.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}));
+        described({.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}));
     for (const TensorType type : kOthers) {
         Product p = kI8Case;
         p.type = type;
-        out.push_back(matmul(p));
+        out.push_back(described(p));
     }
     return out;
 }

@@ -30,7 +30,6 @@ struct Division {
     uint32_t lanes;      // threads a row
     uint32_t rows;       // of W, a group of lanes
     bool ahead = false;  // the first weights are loaded before x is there
-    uint32_t sets = 1;   // of rows, one after the other
 };
 
 constexpr float kScale = 0.75f;  // of a seam
@@ -105,8 +104,7 @@ struct Test {
     Product product;
     Division division;
     Source source = {};
-    bool planes = false;   // y as planes
-    bool general = false;  // a text for rows of any length
+    bool planes = false;  // y as planes
 };
 
 Case matvec(const Test& test) {
@@ -114,16 +112,12 @@ Case matvec(const Test& test) {
     const Division& d = test.division;
     const Source& source = test.source;
     std::vector<gpu::Constant> constants = constants_of(p);
-    Formats formats(format_of(p.type), p.below ? std::optional(format_of(*p.below)) : std::nullopt);
-    if (!test.general && p.experts == 0) formats = formats.for_rows(p.w_rows(), p.cols);
-    if (formats.cols > 0) std::erase_if(constants, [](const gpu::Constant& c) { return c.name == "kCols"; });
     const auto set = [&](std::string_view name, double value) { constants.push_back({name, value}); };
     set("kSource", double(source.from));
     set("kThreads", d.threads);
     set("kLanes", d.lanes);
     set("kRows", d.rows);
     set("kAhead", d.ahead ? 1 : 0);
-    set("kSets", d.sets);
     set("kPlanes", test.planes ? 1 : 0);
     // One token more than there is: the kernel must see that it has nothing to do.
     set("kTokens", p.tokens + 1);
@@ -143,21 +137,23 @@ Case matvec(const Test& test) {
         set("kXPerSlot", p.x_per_slot ? 1 : 0);
     }
     const uint64_t outputs = p.finish == Finish::gelu_gate ? d.rows / 2 : d.rows;
-    const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs * d.sets), p.tokens + 1, p.slots};
-    std::string shape = shape_of(p) + source_text(source);
-    if (test.planes) shape += ", to planes";
-    if (test.general) shape += ", general";
-    shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
-    if (d.sets > 1) shape += format(", {} times", d.sets);
+    const Grid grid{ceil_div(p.out, d.threads / d.lanes * outputs), p.tokens + 1, p.slots};
     return {
-        .shape = std::move(shape),
         .weights = p.type,
         .below = p.below,
-        .cols = formats.cols,
         .only = source.from == From::prepared ? std::optional(source.form) : std::nullopt,
         .limit = limit_of(p),
         .dispatches = {{kMatvec, std::move(constants), grid}},
         .arrays = [p, source, planes = test.planes](Random& random) { return arrays_of(p, source, planes, random); }};
+}
+
+Case described(const Test& test) {
+    Case out = matvec(test);
+    const Division& d = test.division;
+    out.shape = shape_of(test.product) + source_text(test.source);
+    if (test.planes) out.shape += ", to planes";
+    out.shape += format(", {} threads by {} × {}{}", d.threads, d.lanes, d.rows, d.ahead ? ", ahead" : "");
+    return out;
 }
 
 using enum TensorType;
@@ -174,38 +170,32 @@ constexpr Source parts_of(uint32_t dim, uint32_t position, uint32_t window) {
     return {.from = From::parts, .dim = dim, .position = position, .window = window};
 }
 
-}  // namespace
-
 // Compiling takes a software GPU most of a second each, so every format gets a division of the work, a source and a finish
 // of its own, rather than all of them.
+constexpr auto kAtLoad = std::to_array<Test>({
+    {{.type = q4_k, .cols = 256 * 9, .out = 257}, {256, 8, 2, true}, kWholeSeam},
+    {{.type = q5_k, .cols = 768, .out = 17, .tokens = 2, .finish = gelu_gate}, {128, 4, 2}, kFloats},
+    {{.type = q6_k, .cols = 256 * 5, .out = 257, .finish = softcap}, {128, 16, 1, true}, kFloats},
+    {{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0)},
+    {{.type = q8_0, .cols = 32 * 33, .out = 3, .tokens = 15}, {128, 32, 2}, kFloats},
+    {{.type = q5_1, .cols = 768, .out = 17, .finish = gelu_times_aux}, {128, 4, 1, true}, kAdds},
+    {{.type = f16, .cols = 96, .out = 17, .tokens = 3, .finish = gelu_times_aux, .strided = true},
+     {64, 2, 2, true},
+     kFloats},
+    {{.type = bf16, .cols = 160, .out = 1}, {128, 1, 1}, kPreparedFloats},
+    {{.type = f32, .cols = 96, .out = 17, .strided = true}, {128, 1, 2}, kNorms},
+    {{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes},
+});
+
+}  // namespace
+
 std::vector<Case> at_load() {
-    std::vector<Case> out;
-    const auto add = [&](const Test& test) { out.push_back(matvec(test)); };
-    add({{.type = q4_k, .cols = 256 * 9, .out = 257}, {256, 8, 2, true}, kWholeSeam});
-    add({{.type = q5_k, .cols = 768, .out = 17, .tokens = 2, .finish = gelu_gate}, {128, 4, 2}, kFloats});
-    add({{.type = q6_k, .cols = 256 * 5, .out = 257, .finish = softcap}, {128, 16, 1, true}, kFloats});
-    add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0)});
-    add({{.type = q8_0, .cols = 32 * 33, .out = 3, .tokens = 15}, {128, 32, 2}, kFloats});
-    add({{.type = q5_1, .cols = 768, .out = 17, .finish = gelu_times_aux}, {128, 4, 1, true}, kAdds});
-    add({{.type = f16, .cols = 96, .out = 17, .tokens = 3, .finish = gelu_times_aux, .strided = true},
-         {64, 2, 2, true},
-         kFloats});
-    add({{.type = bf16, .cols = 160, .out = 1}, {128, 1, 1}, kPreparedFloats});
-    add({{.type = f32, .cols = 96, .out = 17, .strided = true}, {128, 1, 2}, kNorms});
-    add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedPlanes, false, true});
-    // From row to row: some threads have no unit, and the last set is beyond the end.
-    add({{.type = q4_k, .cols = 256 * 9, .out = 21, .finish = gelu_gate},
-         {64, 64, 4, false, 2},
-         kPreparedPlanes,
-         false,
-         true});
-    for (Case& c : out) c.quick = true;
-    return out;
+    return cases_of<Test>(kAtLoad, matvec, kAtLoad.size());
 }
 
 std::vector<Case> all() {
-    std::vector<Case> out = at_load();
-    const auto add = [&](const Test& test) { out.push_back(matvec(test)); };
+    std::vector<Case> out = cases_of<Test>(kAtLoad, described, kAtLoad.size());
+    const auto add = [&](const Test& test) { out.push_back(described(test)); };
     // The rest of what becomes i8, in one pipeline.
     for (const TensorType type : kOthers) add({{.type = type, .cols = 768, .out = 17}, {128, 4, 2}, kFloats});
     // Gate and up, whose product is prepared for down.
@@ -213,32 +203,14 @@ std::vector<Case> all() {
     add({{.type = q4_k, .cols = 768, .out = 70}, {128, 8, 2}, kPreparedFloats});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 128, 1}, kPreparedPlanes});
     // Four rows a group, of which the last has but some; gate and up.
-    add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes, false, true});
+    add({{.type = q6_k, .cols = 768, .out = 70}, {64, 8, 4}, kPreparedPlanes});
     add({{.type = q4_0, .cols = 32 * 67, .out = 33}, {128, 4, 4}, kPreparedPlanes});
     add({{.type = q4_k, .cols = 256 * 9, .out = 128, .finish = gelu_gate}, {256, 8, 4}, kWholeSeam, true});
-    add({{.type = q4_k, .cols = 256 * 9, .out = 35, .finish = gelu_gate}, {128, 32, 4}, kPreparedPlanes, false, true});
+    add({{.type = q4_k, .cols = 256 * 9, .out = 35, .finish = gelu_gate}, {128, 32, 4}, kPreparedPlanes});
     // Three subgroups a row, two rows of which one is beyond the end.
     add({{.type = q4_k, .cols = 256 * 25, .out = 11}, {192, 96, 2}, kPreparedPlanes});
     add({{.type = q6_k, .cols = 256 * 49, .out = 6}, {192, 96, 2}, kPreparedPlanes});
-    // From row to row: some threads have no unit; one beyond the end, a whole set, one that begins there.
-    add({{.type = q4_k, .cols = 5376, .out = 21, .finish = gelu_gate},
-         {96, 96, 4, false, 2},
-         kPreparedPlanes,
-         false,
-         true});
-    add({{.type = q4_k, .cols = 256 * 8, .out = 41}, {32, 32, 4, false, 3}, kPreparedPlanes});
-    add({{.type = q6_k, .cols = 256 * 17, .out = 13}, {96, 96, 2, false, 5}, kPreparedPlanes});
-    add({{.type = q4_k, .cols = 256 * 9, .out = 21, .finish = gelu_gate},
-         {64, 64, 4, false, 2},
-         kPreparedFloats,
-         false,
-         true});
-    add({{.type = bf16, .cols = 64 * 33 + 32, .out = 10}, {64, 64, 4, false, 2}, kPreparedFloats});
-    // Rows of any length.
-    add({{.type = q5_k, .cols = 768, .out = 17, .finish = softcap}, {128, 4, 2}, kFloats, false, true});
-    add({{.type = q4_0, .cols = 480, .out = 33}, {256, 4, 2, true}, parts_of(96, 130, 0), false, true});
-    add({{.type = q8_0, .cols = 96, .out = 19}, {128, 2, 1, true}, kWholeSeam, false, true});
-    add({{.type = q6_k, .cols = 768, .out = 17}, {128, 4, 2}, kFloats, false, true});
+    add({{.type = q4_k, .cols = 256 * 48, .out = 5}, {192, 192, 2}, kPreparedPlanes});
     // Floats, several rounds a lane, a last unit that is not full.
     add({{.type = bf16, .cols = 64 * 9 + 32, .out = 19}, {64, 4, 2, true}, kFloats});
     add({{.type = f16, .cols = 64 * 9 + 32, .out = 19}, {64, 32, 1}, kPreparedFloats});

@@ -66,6 +66,15 @@ void rope_back(std::vector<double>& x, uint32_t position) {
     turn(x, -double(position));
 }
 
+std::vector<float> turns_of(uint32_t dim, uint32_t position) {
+    std::vector<float> out;
+    for (uint32_t pair = 0; pair < dim / 2; ++pair) {
+        const double angle = position * frequency(dim, pair);
+        out.insert(out.end(), {float(std::cos(angle)), float(std::sin(angle))});
+    }
+    return out;
+}
+
 std::vector<float> rates_of(uint32_t dim) {
     const auto coarse = [](double value) {
         int exponent = 0;

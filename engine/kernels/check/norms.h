@@ -24,5 +24,7 @@ void rope_back(std::vector<double>& x, uint32_t position);
 
 // [dim / 2, 4]: turns a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
 std::vector<float> rates_of(uint32_t dim);
+// [dim / 2, 2]: cos and sin of how far they are turned.
+std::vector<float> turns_of(uint32_t dim, uint32_t position);
 
 }  // namespace lapidary::kernels::check

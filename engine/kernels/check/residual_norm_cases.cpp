@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/check/norms.h"
 #include "kernels/check/planes.h"
 #include "kernels/check/suites.h"
@@ -11,6 +13,7 @@ struct Shape {
     uint32_t add;  // how many inputs are added to h: 0, 1 or 2
     bool next;     // whether a norm of the new h follows
     bool planes = false;
+    uint32_t parts = 1;  // rows that x is the sum of, of one token
 };
 constexpr float kNextScale = 0.25f;
 constexpr float kScale = 0.75f;
@@ -22,7 +25,7 @@ std::vector<double> row_of(const std::vector<float>& all, size_t n, size_t row) 
 // step, x, x2, w, h, y
 std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const size_t n = s.n;
-    const std::vector<float> x = random.floats(s.tokens * n);
+    const std::vector<float> x = random.floats(std::max(s.tokens, s.parts) * n);
     const std::vector<float> x2 = random.floats(s.tokens * n, -3, 3);
     const std::vector<float> h = random.floats(s.tokens * n, -2, 2);
     // w, w1 and w2 as far as there are inputs, w_next if it follows, then the scale.
@@ -36,6 +39,9 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
     for (size_t t = 0; t < s.tokens; ++t) {
         std::vector<double> now = row_of(h, n, t);
         std::vector<double> added = row_of(x, n, t);
+        for (size_t part = 1; part < s.parts; ++part) {
+            for (size_t i = 0; i < n; ++i) added[i] += double(x[part * n + i]);
+        }
         if (s.add == 2) {
             added = rms_norm(added, weights(1));
             const std::vector<double> second = rms_norm(row_of(x2, n, t), weights(2));
@@ -59,34 +65,47 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 }
 
 Case residual_norm(const Shape& s) {
-    return {.shape = format("{} wide, {} tokens, adds {}{}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : "",
-                            s.planes ? " as planes" : ""),
-            .dispatches = {{kResidualNorm,
+    return {.dispatches = {{kResidualNorm,
                             {{"kN", double(s.n)},
                              {"kAdd", double(s.add)},
                              {"kNext", s.next ? 1.0 : 0.0},
                              {"kNextScale", double(kNextScale)},
                              {"kPlanes", s.planes ? 1.0 : 0.0},
+                             {"kParts", double(s.parts)},
                              {"kEps", kEps}},
                             {s.planes ? ceil_div(s.n, kNormedAWorkgroup) : s.tokens + 1, 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
+Case described(const Shape& s) {
+    Case out = residual_norm(s);
+    out.shape = format("{} wide, {} tokens, adds {}{}{}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : "",
+                       s.planes ? " as planes" : "", s.parts > 1 ? format(", in {} parts", s.parts) : "");
+    return out;
+}
+
+// The first is what is tried at load.
+constexpr auto kShapes = std::to_array<Shape>({
+    {.n = 420, .tokens = 3, .add = 0, .next = true},
+    {.n = 1536, .tokens = 17, .add = 1, .next = true},
+    {.n = 420, .tokens = 2, .add = 2, .next = true},
+    {.n = 260, .tokens = 15, .add = 1, .next = false},
+    {.n = 4, .tokens = 1, .add = 2, .next = false},
+    {.n = 5376, .tokens = 1, .add = 1, .next = true, .planes = true},
+    {.n = 96, .tokens = 1, .add = 0, .next = true, .planes = true},
+    {.n = 8192, .tokens = 1, .add = 1, .next = true, .planes = true},
+    {.n = 5376, .tokens = 1, .add = 1, .next = true, .planes = true, .parts = 4},
+    {.n = 420, .tokens = 1, .add = 1, .next = true, .parts = 3},
+});
+
 }  // namespace
 
+std::vector<Case> at_load() {
+    return cases_of<Shape>(std::span(kShapes).first(1), residual_norm, 1);
+}
+
 std::vector<Case> all() {
-    std::vector<Case> out = {
-        residual_norm({.n = 420, .tokens = 3, .add = 0, .next = true}),
-        residual_norm({.n = 1536, .tokens = 17, .add = 1, .next = true}),
-        residual_norm({.n = 420, .tokens = 2, .add = 2, .next = true}),
-        residual_norm({.n = 260, .tokens = 15, .add = 1, .next = false}),
-        residual_norm({.n = 4, .tokens = 1, .add = 2, .next = false}),
-        residual_norm({.n = 5376, .tokens = 1, .add = 1, .next = true, .planes = true}),
-        residual_norm({.n = 96, .tokens = 1, .add = 0, .next = true, .planes = true}),
-        residual_norm({.n = 8192, .tokens = 1, .add = 1, .next = true, .planes = true}),
-    };
-    for (const size_t quick : {0u, 1u, 2u}) out[quick].quick = true;
-    return out;
+    return cases_of<Shape>(kShapes, described, 3);
 }
 
 }  // namespace lapidary::kernels::check::residual_norm_cases

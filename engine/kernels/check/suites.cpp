@@ -10,6 +10,7 @@ std::span<const Suite> suites() {
         {kMatmul, matmul_cases::all},
         {kMatmulBack, matmul_back_cases::all},
         {kMatvec, matvec_cases::all},
+        {kWalk, walk_cases::all},
         {kGemm, gemm_cases::all},
         {kAttention, attention_cases::all},
         {kAttentionDecode, attention_decode_cases::all},
@@ -18,6 +19,7 @@ std::span<const Suite> suites() {
         {kHeads, heads_cases::all},
         {kResidualNorm, residual_norm_cases::all},
         {kToPlanes, to_planes_cases::all},
+        {kTurns, turns_cases::all},
         {kPerLayer, per_layer_cases::all},
         {kRoute, route_cases::all},
         {kCombine, combine_cases::all},
@@ -53,9 +55,10 @@ std::span<const Suite> load_suites() {
     static constexpr auto kSuites = std::to_array<Suite>({
         {kMatmul, matmul_cases::at_load},
         {kMatvec, matvec_cases::at_load},
+        {kWalk, walk_cases::at_load},
         {kAttentionDecode, attention_decode_cases::at_load},
-        {kHeads, heads_cases::all},
-        {kResidualNorm, residual_norm_cases::all},
+        {kHeads, heads_cases::at_load},
+        {kResidualNorm, residual_norm_cases::at_load},
     });
     return kSuites;
 }

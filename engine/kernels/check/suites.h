@@ -25,12 +25,14 @@ namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<C
 namespace gate_cases { std::vector<Case> gate(); std::vector<Case> gate_back(); }
 namespace gather_cases { std::vector<Case> all(); }
 namespace gemm_cases { std::vector<Case> all(); }
-namespace heads_cases { std::vector<Case> all(); }
+namespace heads_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace matmul_back_cases { std::vector<Case> all(); }
 namespace matmul_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace matvec_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace turns_cases { std::vector<Case> all(); }
+namespace walk_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace per_layer_cases { std::vector<Case> all(); }
-namespace residual_norm_cases { std::vector<Case> all(); }
+namespace residual_norm_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace route_cases { std::vector<Case> all(); }
 namespace rows_cases { std::vector<Case> sum_parts(); std::vector<Case> take_rows(); }
 namespace sample_adjust_cases { std::vector<Case> all(); }

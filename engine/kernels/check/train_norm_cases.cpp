@@ -57,6 +57,8 @@ std::vector<Case> cases_of(const Kernel& kernel, std::vector<Array> (*arrays)(co
     for (const Shape& s : {Shape{.n = 417, .tokens = 3, .add = true}, Shape{.n = 1536, .tokens = 17, .add = false},
                            Shape{.n = 2, .tokens = 1, .add = false}}) {
         out.push_back({.shape = format("{} wide, {} tokens{}", s.n, s.tokens, s.add ? ", added" : ""),
+                       // What is left of a gradient by two numbers after the part along x is gone may be very little.
+                       .limit = s.n > 2 ? 3e-6 : 1e-5,
                        .dispatches = {{kernel,
                                        {{"kN", double(s.n)}, {"kAdd", s.add ? 1.0 : 0.0}, {"kEps", kEps}},
                                        {s.tokens + 1, 1, 1}}},

@@ -1,6 +1,5 @@
 // How weights in floating point lie on the GPU: as in the file, each row padded with zeros to units of 64. The format's
 // own file has kRunVecs, the vec4 a run of 16 takes, and how a run is read.
-alias Stored = vec4u;
 override kUnits: u32 = (kCols + 63u) / 64u;
 override kRowVecs: u32 = 4u * kRunVecs * kUnits;
 

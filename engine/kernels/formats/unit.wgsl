@@ -1,8 +1,6 @@
 // How every whole-number encoding lies on the GPU: row after row, each row the quants of its units of 64 weights, then
 // the words that scale them, padded to 16 bytes. The format's own file says how many of each there are:
 //   kQuantVecs vec4 a unit, kScaleWords words a unit, kBlockWords words for every four units.
-// rows.wgsl or typed_rows.wgsl reads them: quants(row, u, i) is vec4 i of a unit, scale_word(row, i) word i of those behind the
-// row's quants, all units' scales first.
 // A unit is four runs of 16 neighbouring weights: weight = scale · byte − shift, bytes from −128 to 127.
 struct Unit {
     q0: vec4u, q1: vec4u, q2: vec4u, q3: vec4u,
@@ -15,6 +13,15 @@ const kApart = false;  // a unit's runs are neighbours
 // Unit u of a row. What is asked for early takes few registers until it is used: Weights, the format's own, is what is
 // loaded, and unit_of unpacks it.
 fn unit(row: u32, u: u32) -> Unit { return unit_of(weights(row, u)); }
+
+override kUnits: u32 = (kCols + 63u) / 64u;
+override kRowVecs: u32 = kQuantVecs * kUnits + (kScaleWords * kUnits + kBlockWords * ((kUnits + 3u) / 4u) + 3u) / 4u;
+
+// vec4 i of a unit.
+fn quants(row: u32, u: u32, i: u32) -> vec4u { return w[row * kRowVecs + u * kQuantVecs + i]; }
+
+// Word i of those behind the row's quants: all units' scales first.
+fn scale_word(row: u32, i: u32) -> u32 { return w[row * kRowVecs + kQuantVecs * kUnits + i / 4u][i % 4u]; }
 
 fn low_nibbles(v: vec4u) -> vec4u { return v & vec4u(0x0F0F0F0Fu); }
 fn high_nibbles(v: vec4u) -> vec4u { return (v >> vec4u(4u)) & vec4u(0x0F0F0F0Fu); }

@@ -5,6 +5,7 @@
 // grid: (kCols / 64, tokens / 64).
 // With kExperts, W is a stack of that many matrices of kRows rows and the tokens are slots: those of each expert as
 // expert_lists.wgsl has them, at most kMost each. grid: (kCols / 64, kExperts · kMost / 64).
+override kCols: u32;
 override kRows: u32;
 override kYStride: u32 = kRows;
 override kYOffset: u32 = 0u;

@@ -44,6 +44,8 @@ export type TablePlace = 'auto' | 'gpu' | 'source';
 export interface WeightOptions extends WorkOptions {
     /** False: the GPU gets the kernels it says it can run, without being tried first. */
     selfTest?: boolean;
+    /** How many workgroups the GPU computes side by side, where that shall not be measured. */
+    processors?: number;
     /** What is known about this computer's GPUs: one that was tried before need not be tried again. */
     memory?: GpuMemory | undefined;
     /** Where the table of per-layer embeddings goes; `auto` unless told. Only the first load for the GPU decides. */
@@ -100,13 +102,14 @@ export class Model {
     }
 
     async load(backend: Backend, options: WeightOptions = {}): Promise<LoadedWeights> {
-        const { selfTest, without, memory, perLayerEmbeddings, ...work } = options;
+        const { selfTest, processors, without, memory, perLayerEmbeddings, ...work } = options;
         const remembers = backend === 'gpu' && selfTest !== false ? memory : undefined;
         const known = remembers ? await recall(remembers) : [];
         const args = {
             model: this.handle,
             backend,
             ...(selfTest === undefined ? {} : { selftest: selfTest }),
+            ...(processors === undefined ? {} : { processors }),
             ...(without === undefined ? {} : { without_features: [...without] }),
             ...(perLayerEmbeddings === undefined ? {} : { per_layer_embeddings: perLayerEmbeddings }),
             ...(known.length > 0 ? { gpu_choice: known.join('\n') } : {}),

@@ -1,0 +1,34 @@
+// How many workgroups a GPU computes side by side at full speed. WebGPU does not say, but kernels that should all be there
+// at a time must know (walk.wgsl).
+#pragma once
+
+#include "gpu/device.h"
+
+namespace lapidary::infer {
+
+// 0 where it cannot be found out.
+Task<Result<uint32_t>> count_processors(gpu::Device& device, Cancel cancel);
+
+// The search for the last of 1 … `most` workgroups that takes no longer than one: the next number to be timed, until
+// there is none.
+class ProcessorSearch {
+  public:
+    explicit ProcessorSearch(uint32_t most) : too_many_(most) {}
+
+    [[nodiscard]] uint32_t next() const;  // 0: done
+    void took(double time);
+    // What was found; 0 where the times do not say.
+    [[nodiscard]] uint32_t found() const { return sure_ ? fits_ : 0; }
+
+  private:
+    // How long one takes is looked at twice, before and after: clocks may change meanwhile.
+    enum class Stage : uint8_t { one, halves, one_again, as_many, one_more, done };
+
+    Stage stage_ = Stage::one;
+    double one_ = 0;
+    uint32_t fits_ = 1;
+    uint32_t too_many_;
+    bool sure_ = true;
+};
+
+}  // namespace lapidary::infer
