@@ -2,9 +2,9 @@
 // computing costs, and reading in another order.
 const vecs = 4; // that a thread reads
 
-const reading = `
+const reading = (y) => `
 @group(0) @binding(0) var<storage, read> w: array<vec4u>;
-@group(0) @binding(7) var<storage, read_write> y: array<u32>;
+@group(0) @binding(${y}) var<storage, read_write> y: array<u32>;
 
 fn at(i: u32) -> vec4u { return w[min(i, arrayLength(&w) - 1u)]; }
 
@@ -15,14 +15,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if ((v.x ^ v.y ^ v.z ^ v.w) == 0x12345678u) { y[0] = 1u; }  // hardly ever, but the compiler cannot know
 }`;
 
+/** Which binding a product writes to. */
+const written = { matvec: 7, walk: 2 };
+
 /** The products whose name says `what`. */
 function read(what) {
     return {
         name: `only read: ${what || 'all products'}`,
-        edit: ({ label, bytes }) =>
-            label.startsWith('matvec') && label.includes(what)
-                ? { code: reading, constants: {}, grid: [Math.ceil(bytes[0] / (16 * 256 * vecs)), 1, 1] }
-                : undefined,
+        edit: ({ label, bytes }) => {
+            const y = written[label.split('.')[0]];
+            if (y === undefined || !label.includes(what)) return undefined;
+            return { code: reading(y), constants: {}, grid: [Math.ceil(bytes[0] / (16 * 256 * vecs)), 1, 1] };
+        },
     };
 }
 
