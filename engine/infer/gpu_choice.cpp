@@ -136,7 +136,9 @@ Task<Result<bool>> passes(gpu::Device& device, const std::vector<Format>& format
     const std::vector<Format> main = {formats.front()};
     const std::vector<Format> others(formats.begin() + 1, formats.end());
     std::vector<std::string> next = {"attention_decode", "heads"};
-    if (!others.empty()) next.insert(next.end(), {"matvec", "walk"});
+    for (const char* product : {"matvec", "walk"}) {
+        if (!others.empty()) next.emplace_back(product);
+    }
     const std::vector<kernels::check::Options> parts = {
         {.kernels = {"matvec", "walk", "residual_norm"}, .formats = main, .brief = true, .variant = choice.variant},
         {.kernels = next, .formats = others, .brief = true, .variant = choice.variant},
