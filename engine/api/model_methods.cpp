@@ -59,8 +59,8 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     co_return Reply{.json = describe(*model, CO_TRY(kv_of(call)))};
 }
 
-// {model, backend, without_features, selftest, gpu_choice, processors, per_layer_embeddings} → {bytes, adapter?, gpu?, gpu_choice?,
-// per_layer_embeddings?}, with progress. On the first load for a GPU a few cases decide which kernels it gets, unless
+// {model, backend, without_features, selftest, gpu_choice, processors, per_layer_embeddings} → {bytes, adapter?, gpu?,
+// gpu_choice?, per_layer_embeddings?}, with progress. On the first load for a GPU a few cases decide which kernels it gets, unless
 // `gpu_choice` (lines that earlier loads gave back) knows; with `selftest` false it gets those it says it can run.
 // `processors`: how many it has, whatever was found out.
 Task<Result<Reply>> Api::model_load(Call& call) {

@@ -14,7 +14,7 @@
 
 namespace lapidary::infer {
 
-constexpr uint32_t kMostProcessors = 4095;
+constexpr uint32_t kMostProcessors = 4095;  // that are believed
 
 struct GpuChoice {
     kernels::Variant variant;
@@ -24,7 +24,7 @@ struct GpuChoice {
     double floats_ms = 0;
     uint32_t processors = 0;         // that compute side by side; 0: not known
     std::vector<std::string> wrong;  // what had to be given up, and why
-    bool remembered = false;         // from an earlier process; nothing above is about that
+    bool remembered = false;         // from an earlier process, which knew the variant and the processors
 };
 
 // What the device says it can do.

@@ -373,7 +373,7 @@ Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residu
     CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
                             : row_product(program, down)));
     const auto walked = walk_of(down, {.from = From::prepared}, 1);
-    residual.parts = down.most_parts > 1 && walked ? walked->parts : 1;
+    residual.parts = walked ? walked->parts : 1;
     residual.delta = a_.o;
     residual.post = model_->vector(names.post_ffw_norm);
     if (!names.is_moe()) co_return Status{};

@@ -1,4 +1,4 @@
-// How matvec divides its work, and whether its workgroups can prepare their activations by themselves.
+// How matvec and walk divide their work, and whether its workgroups can prepare their activations by themselves.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,7 @@ constexpr std::string_view kBusySource =
 
 uint32_t ProcessorSearch::next() const {
     switch (stage_) {
-        case Stage::halves: return (fits_ + too_many_) / 2;
+        case Stage::halves: return too_many_ == 0 ? 2 * fits_ : (fits_ + too_many_) / 2;
         case Stage::as_many: return fits_;
         case Stage::one_more: return fits_ + 1;
         case Stage::done: return 0;
@@ -36,7 +36,7 @@ void ProcessorSearch::took(double time) {
     const bool quick = time < kTwice * one_;
     if (stage_ == Stage::halves) {
         (quick ? fits_ : too_many_) = next();
-        if (too_many_ - fits_ > 1) return;
+        if (too_many_ == 0 ? fits_ < most_ : too_many_ - fits_ > 1) return;
     }
     if (stage_ == Stage::one || stage_ == Stage::one_again) one_ = time;
     if (stage_ == Stage::as_many) sure_ = quick;

@@ -9,11 +9,11 @@ namespace lapidary::infer {
 // 0 where it cannot be found out.
 Task<Result<uint32_t>> count_processors(gpu::Device& device, Cancel cancel);
 
-// The search for the last of 1 … `most` workgroups that takes no longer than one: the next number to be timed, until
-// there is none.
+// The search for the last number of workgroups, up to `most`, that takes no longer than one: the next number to be timed,
+// until there is none. From below: many workgroups on few processors take long.
 class ProcessorSearch {
   public:
-    explicit ProcessorSearch(uint32_t most) : too_many_(most) {}
+    explicit ProcessorSearch(uint32_t most) : most_(most) {}
 
     [[nodiscard]] uint32_t next() const;  // 0: done
     void took(double time);
@@ -27,7 +27,8 @@ class ProcessorSearch {
     Stage stage_ = Stage::one;
     double one_ = 0;
     uint32_t fits_ = 1;
-    uint32_t too_many_;
+    uint32_t too_many_ = 0;  // 0: that many were not seen yet
+    uint32_t most_;
     bool sure_ = true;
 };
 

@@ -29,8 +29,6 @@ namespace heads_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace matmul_back_cases { std::vector<Case> all(); }
 namespace matmul_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace matvec_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace turns_cases { std::vector<Case> all(); }
-namespace walk_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace per_layer_cases { std::vector<Case> all(); }
 namespace residual_norm_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace route_cases { std::vector<Case> all(); }
@@ -46,6 +44,8 @@ namespace split_heads_cases { std::vector<Case> split_heads(); std::vector<Case>
 namespace to_planes_cases { std::vector<Case> all(); }
 namespace train_expert_cases { std::vector<Case> expert_lists(); std::vector<Case> route_back(); }
 namespace train_norm_cases { std::vector<Case> norm(); std::vector<Case> norm_back(); }
+namespace turns_cases { std::vector<Case> all(); }
+namespace walk_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 // clang-format on
 
 }  // namespace lapidary::kernels::check
