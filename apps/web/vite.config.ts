@@ -81,6 +81,7 @@ export default defineConfig({
     worker: { format: 'es' },
     build: {
         target: 'es2022',
+        minify: 'terser', // a fiftieth smaller than esbuild's
         modulePreload: { polyfill: false },
         assetsInlineLimit: 0,
         rollupOptions: {

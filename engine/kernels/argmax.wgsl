@@ -1,62 +1,48 @@
 // argmax — the most likely token becomes the next one, without leaving the GPU
 //
-// Two dispatches: the first, of kParts workgroups (at least two), finds the best of each of so many slices; the second, of
+// Two dispatches: the first, of kParts workgroups (at least two), finds the best of each of so many shares; the second, of
 // one, the best of those. It then writes the token where the next step reads it and into the history, and moves the step on
 // by one. One pipeline does both: once a token its code has to come from memory (docs/performance.md).
 // Ties go to the lower id.
 override kN: u32;
 override kParts: u32;
 const kThreads = 256u;
+override kEach: u32 = (kN + kParts * kThreads - 1u) / (kParts * kThreads);  // logits a thread looks at
 
 @group(0) @binding(0) var<storage, read_write> step: Step;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
-@group(0) @binding(2) var<storage, read_write> best: array<vec2u>;  // [kParts]: value bits, id
+@group(0) @binding(2) var<storage, read_write> best: array<vec2f>;  // [kParts]: the best of each share
 @group(0) @binding(3) var<storage, read_write> ids: array<u32>;
 @group(0) @binding(4) var<storage, read_write> history: array<u32>;
-var<workgroup> values: array<f32, kThreads>;
-var<workgroup> tokens: array<u32, kThreads>;
+
+// A logit and −id of its token: of two that are equal otherwise, the larger is wanted, too. Ids are exact up to 2²⁴.
+const kNothing = vec2f(-3.4e38, -3.4e38);
+
+fn better(a: vec2f, b: vec2f) -> vec2f { return select(a, b, b.x > a.x || (b.x == a.x && b.y > a.y)); }
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) t: u32) {
     let last_stage = groups.x == 1u;
-    var value = -3.4e38;
-    var token = 0xFFFFFFFFu;
+    var mine = kNothing;
     if (!last_stage) {
-        let share = (kN + kParts - 1u) / kParts;
-        let last = min(kN, (group.x + 1u) * share);
-        for (var i = group.x * share + t; i < last; i += kThreads) {
-            let v = logits[i];
-            token = select(token, i, v > value);
-            value = select(value, v, v > value);
+        // As many for every thread, so that all of them are on their way at a time.
+        for (var n = 0u; n < kEach; n++) {
+            let i = min((n * kParts + group.x) * kThreads + t, kN - 1u);
+            mine = better(mine, vec2f(logits[i], -f32(i)));
         }
     } else {
-        for (var i = t; i < kParts; i += kThreads) {
-            let v = bitcast<f32>(best[i].x);
-            if (v > value || (v == value && best[i].y < token)) {
-                value = v;
-                token = best[i].y;
-            }
-        }
+        for (var i = t; i < kParts; i += kThreads) { mine = better(mine, best[i]); }
     }
-    values[t] = value;
-    tokens[t] = token;
-    for (var half = kThreads / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if (t < half) {
-            let v = values[t + half];
-            if (v > values[t] || (v == values[t] && tokens[t + half] < tokens[t])) {
-                values[t] = v;
-                tokens[t] = tokens[t + half];
-            }
-        }
-    }
+    let largest = max_workgroup(mine.x, t, kThreads);
+    let first = max_workgroup(select(kNothing.y, mine.y, mine.x == largest), t, kThreads);
     if (t != 0u) { return; }
     if (!last_stage) {
-        best[group.x] = vec2u(bitcast<u32>(values[0]), tokens[0]);
+        best[group.x] = vec2f(largest, first);
     } else {
-        ids[0] = tokens[0];
-        history[step.position + 1u] = tokens[0];
+        let token = u32(-first);
+        ids[0] = token;
+        history[step.position + 1u] = token;
         step.position += 1u;
     }
 }

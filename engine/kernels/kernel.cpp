@@ -101,7 +101,7 @@ const Kernel kPerLayer{"per_layer", wgsl::per_layer, {kRead, kRead, kRead, kRead
 const Kernel kRoute{"route", wgsl::route, {kRead, kRead, kRead, kWrite, kWrite}, 5, 0};
 const Kernel kCombine{"combine", wgsl::combine, {kRead, kRead, kRead, kWrite}, 4, 0};
 const Kernel kSoftcap{"softcap", wgsl::softcap, {kRead, kWrite}, 2, 0};
-const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, 0};
+const Kernel kArgmax{"argmax", wgsl::argmax, {kWrite, kRead, kWrite, kWrite, kWrite}, 5, needs::sums};
 const Kernel kSampleAdjust{
     "sample_adjust", wgsl::sample_adjust, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sampling};
 const Kernel kSampleMask{"sample_mask", wgsl::sample_mask, {kRead, kWrite}, 2, needs::sampling};

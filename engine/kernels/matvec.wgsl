@@ -107,7 +107,7 @@ fn keep_seam(t: u32, store: bool) {
         b = held_at(t + kThreads);
         part += held_sums(b);
     }
-    let sums = first_sums(part, t, kThreads);
+    let sums = first_sums(part, t, kThreads, (kCols + 7u) / 8u);
     var inverse = 0.0;
     if (kAdd == 1u) { inverse = inv_rms(sums.x); }
     let whole = sums.y + inverse * (2.0 * sums.z + inverse * sums.w);

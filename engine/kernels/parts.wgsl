@@ -2,13 +2,6 @@
 // and kMaxSplits, the parts there is room for.
 fn x_eight(i: u32) -> Eight { return Eight(bitcast<vec4f>(x[i]), bitcast<vec4f>(x[i + 1u])); }
 
-// (largest, sum) of part s of a head whose first part is `first`; delta holds two a vec4.
-fn part_stats(first: u32, s: u32, splits: u32) -> vec2f {
-    if (s >= splits) { return vec2f(-3.0e38, 0.0); }
-    let two = delta[(first + s) / 2u];
-    return select(two.xy, two.zw, s % 2u == 1u);
-}
-
 // What the parts found for eight e of the heads' outputs, four parts at a time.
 fn merged(e: u32, splits: u32) -> Eight {
     let first = 8u * e / kDim * kMaxSplits;
@@ -23,15 +16,16 @@ fn merged(e: u32, splits: u32) -> Eight {
         let v1 = x_eight(at + min(s + 1u, last) * stride);
         let v2 = x_eight(at + min(s + 2u, last) * stride);
         let v3 = x_eight(at + min(s + 3u, last) * stride);
-        let t0 = part_stats(first, s, splits);
-        let t1 = part_stats(first, s + 1u, splits);
-        let t2 = part_stats(first, s + 2u, splits);
-        let t3 = part_stats(first, s + 3u, splits);
-        let next = max(largest, max(max(t0.x, t1.x), max(t2.x, t3.x)));
-        let p = exp(vec4f(t0.x, t1.x, t2.x, t3.x) - next);
+        // Two parts' (largest, sum) each.
+        let two = delta[(first + s) / 2u];
+        let others = delta[(first + s) / 2u + 1u];
+        let live = vec4u(s, s + 1u, s + 2u, s + 3u) < vec4u(splits);
+        let peaks = select(vec4f(-3.0e38), vec4f(two.xz, others.xz), live);
+        let next = max(largest, max(max(peaks.x, peaks.y), max(peaks.z, peaks.w)));
+        let p = exp(peaks - next);
         let fade = exp(largest - next);
         largest = next;
-        sum = sum * fade + dot(p, vec4f(t0.y, t1.y, t2.y, t3.y));
+        sum = sum * fade + dot(p, select(vec4f(), vec4f(two.yw, others.yw), live));
         v = plus_eight(plus_eight(scaled_eight(v, fade), plus_eight(scaled_eight(v0, p.x), scaled_eight(v1, p.y))),
                        plus_eight(scaled_eight(v2, p.z), scaled_eight(v3, p.w)));
     }

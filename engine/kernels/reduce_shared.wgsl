@@ -28,13 +28,19 @@ fn sum_of_four_threads(value: vec4f, t: u32, rows: u32) -> f32 {
 
 // The sum over the workgroup, in every thread.
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
-    return first_sums(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
+    return first_sums(vec4f(value, 0.0, 0.0, 0.0), t, threads, threads).x;
 }
 
-// Four sums over the workgroup, in every thread.
-fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
+// Four sums over the workgroup, in every thread; only its first `busy` threads have anything.
+fn first_sums(value: vec4f, t: u32, threads: u32, busy: u32) -> vec4f {
     _ = sum_lanes(value, t, threads);
     return lane_sums[0];
+}
+
+// The sum over each `teams` neighbouring teams of 32 threads, in all of them.
+fn sum_teams(value: f32, t: u32, teams: u32) -> f32 {
+    _ = sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, 32u * teams);
+    return lane_sums[t / (32u * teams) * (32u * teams)].x;
 }
 
 // Four sums over each team of 32 neighbouring threads, in all of them.
@@ -43,17 +49,23 @@ fn sum_team(value: vec4f, t: u32) -> vec4f {
     return lane_sums[t / 32u * 32u];
 }
 
-// The largest of each team of 32 neighbouring threads', in all of them.
-fn max_team(value: f32, t: u32) -> f32 {
+// The largest of each `lanes` neighbouring threads' (a power of two), in all of them.
+fn max_lanes(value: f32, t: u32, lanes: u32) -> f32 {
     workgroupBarrier();
     lane_sums[t].x = value;
-    for (var half = 16u; half > 0u; half /= 2u) {
+    for (var half = lanes / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
-        if (t % 32u < half) { lane_sums[t].x = max(lane_sums[t].x, lane_sums[t + half].x); }
+        if (t % lanes < half) { lane_sums[t].x = max(lane_sums[t].x, lane_sums[t + half].x); }
     }
     workgroupBarrier();
-    return lane_sums[t / 32u * 32u].x;
+    return lane_sums[t / lanes * lanes].x;
 }
+
+// The largest of each team of 32 neighbouring threads', in all of them.
+fn max_team(value: f32, t: u32) -> f32 { return max_lanes(value, t, 32u); }
+
+// The largest of the workgroup's, in every thread.
+fn max_workgroup(value: f32, t: u32, threads: u32) -> f32 { return max_lanes(value, t, threads); }
 
 // The largest of four neighbouring threads', and the sum of two neighbouring threads'.
 fn over_neighbours(largest: f32, sum: f32, t: u32) -> vec2f {
@@ -62,16 +74,4 @@ fn over_neighbours(largest: f32, sum: f32, t: u32) -> vec2f {
     workgroupBarrier();
     return vec2f(max(max(largest, lane_sums[t ^ 1u].x), max(lane_sums[t ^ 2u].x, lane_sums[t ^ 3u].x)),
                  sum + lane_sums[t ^ 1u].y);
-}
-
-// The largest of the workgroup's, in every thread.
-fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
-    workgroupBarrier();
-    lane_sums[t] = value;
-    for (var half = threads / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if (t < half) { lane_sums[t] = max(lane_sums[t], lane_sums[t + half]); }
-    }
-    workgroupBarrier();
-    return lane_sums[0];
 }

@@ -12,23 +12,10 @@ fn shuffled(value: vec4f, lanes: u32) -> vec4f {
     return v;
 }
 
-// The sum over each group of `lanes` neighbouring threads (a power of two), in every group's first thread.
-fn sum_lanes(value: vec4f, t: u32, lanes: u32) -> vec4f {
-    var v = shuffled(value, lanes);
-    if (lanes > 32u) {
-        workgroupBarrier();
-        if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
-        workgroupBarrier();
-        let first = t / lanes * (lanes / 32u);
-        v = warp_sums[first];
-        for (var i = 1u; i < lanes / 32u; i++) { v += warp_sums[first + i]; }
-    }
-    return v;
-}
-
 // The sum over the workgroup, in every thread.
 fn sum_workgroup(value: f32, t: u32, threads: u32) -> f32 {
-    return sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, threads).x;
+    workgroupBarrier();
+    return sum_teams(value, t, threads / 32u);
 }
 
 // The sums of the first `rows` (1, 2 or 4) components over groups of `lanes` neighbouring threads, at least `rows` of them and at
@@ -64,9 +51,11 @@ fn sum_rows(v: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f {
         let sum = sum_of_few(v, t, 32u, rows);
         if (t % 32u < rows) { warp_sums[t / 32u][t % 4u] = sum; }
         workgroupBarrier();
-        let first = t / lanes * (lanes / 32u);
-        var sums = warp_sums[first];
-        for (var i = 1u; i < lanes / 32u; i++) { sums += warp_sums[first + i]; }
+        // Nobody else reads them: workgroup memory is slow where all threads want the same vec4.
+        var sums = vec4f();
+        if (t % lanes == 0u) {
+            for (var i = 0u; i < lanes / 32u; i++) { sums += warp_sums[t / 32u + i]; }
+        }
         return sums;
     }
     let sum = sum_of_few(v, t, lanes, rows);
@@ -76,14 +65,26 @@ fn sum_rows(v: vec4f, t: u32, lanes: u32, rows: u32) -> vec4f {
     return vec4f(two, subgroupShuffleXor(two, 2u));
 }
 
-// Four sums over the workgroup, in every thread. The first ones of a kernel: nobody may still be reading warp_sums.
-fn first_sums(value: vec4f, t: u32, threads: u32) -> vec4f {
+// Four sums over the workgroup, in every thread; only its first `busy` threads have anything. The first ones of a kernel: nobody
+// may still be reading warp_sums.
+fn first_sums(value: vec4f, t: u32, threads: u32, busy: u32) -> vec4f {
     let sum = sum_of_four(value, t);
     if (t % 32u < 4u) { warp_sums[t / 32u][t % 4u] = sum; }
     workgroupBarrier();
     var sums = warp_sums[0];
-    for (var i = 1u; i < threads / 32u; i++) { sums += warp_sums[i]; }
+    for (var i = 1u; i < (min(threads, busy) + 31u) / 32u; i++) { sums += warp_sums[i]; }
     return sums;
+}
+
+// The sum over each `teams` neighbouring teams of 32 threads, in all of them. Nobody may still be reading warp_sums.
+fn sum_teams(value: f32, t: u32, teams: u32) -> f32 {
+    let sum = sum_of_few(vec4f(value, 0.0, 0.0, 0.0), t, 32u, 1u);
+    if (t % 32u == 0u) { warp_sums[t / 32u].x = sum; }
+    workgroupBarrier();
+    let first = t / 32u / teams * teams;
+    var total = warp_sums[first].x;
+    for (var i = 1u; i < teams; i++) { total += warp_sums[first + i].x; }
+    return total;
 }
 
 // Four sums over each team of 32 neighbouring threads, in all of them.
@@ -111,15 +112,11 @@ fn over_neighbours(largest: f32, sum: f32, t: u32) -> vec2f {
 }
 
 // The largest of the workgroup's, in every thread.
-fn max_workgroup(value: vec4f, t: u32, threads: u32) -> vec4f {
-    var v = max(value, subgroupShuffleXor(value, 1u));
-    v = max(v, subgroupShuffleXor(v, 2u));
-    v = max(v, subgroupShuffleXor(v, 4u));
-    v = max(v, subgroupShuffleXor(v, 8u));
-    v = max(v, subgroupShuffleXor(v, 16u));
+fn max_workgroup(value: f32, t: u32, threads: u32) -> f32 {
+    var v = max_team(value, t);
     workgroupBarrier();
-    if (t % 32u == 0u) { warp_sums[t / 32u] = v; }
+    if (t % 32u == 0u) { warp_sums[t / 32u].x = v; }
     workgroupBarrier();
-    for (var i = 0u; i < threads / 32u; i++) { v = max(v, warp_sums[i]); }
+    for (var i = 0u; i < threads / 32u; i++) { v = max(v, warp_sums[i].x); }
     return v;
 }

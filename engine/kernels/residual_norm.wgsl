@@ -114,7 +114,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             let b = x2[row.base + i];
             squares += vec2f(dot(a, a), dot(b, b));
         }
-        let sums = first_sums(vec4f(squares, 0.0, 0.0), t, kThreads);
+        let sums = first_sums(vec4f(squares, 0.0, 0.0), t, kThreads, kVecs);
         row.inner = vec2f(inv_rms(sums.x), inv_rms(sums.y));
         workgroupBarrier();
     }
@@ -123,7 +123,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         let b = held(t + kThreads);
         let c = held(t + 2u * kThreads);
         let d = held(t + 3u * kThreads);
-        row = summed(row, first_sums(held_sums(a) + held_sums(b) + held_sums(c) + held_sums(d), t, kThreads));
+        row = summed(row, first_sums(held_sums(a) + held_sums(b) + held_sums(c) + held_sums(d), t, kThreads, kVecs));
         var mine = a;
         if (group.x == 1u) { mine = b; }
         if (group.x == 2u) { mine = c; }
@@ -141,7 +141,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             part += vec4f(dot(c, c), 0.0, dot(v, weighted), dot(weighted, weighted));
         }
     }
-    row = summed(row, first_sums(part, t, kThreads));
+    row = summed(row, first_sums(part, t, kThreads, kVecs));
     for (var i = t; i < kVecs; i += kThreads) {
         let v = settled(row, i);
         if (kNext == 1u) { y[row.base + i] = bitcast<vec4u>(v); }

@@ -7,7 +7,7 @@ const kEach = kBins / kThreads;
 
 @group(0) @binding(0) var<storage, read> sampling: Sampling;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
-@group(0) @binding(2) var<storage, read> best: array<vec2u>;  // [kParts] of argmax's first stage
+@group(0) @binding(2) var<storage, read> best: array<vec2f>;  // [kParts] of argmax's first stage
 @group(0) @binding(3) var<storage, read_write> bins: array<atomic<u32>>;
 @group(0) @binding(4) var<storage, read_write> candidates: array<vec2u>;  // [kCandidates] of (f32, token)
 var<workgroup> sums: array<u32, kThreads>;
@@ -39,8 +39,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     }
     workgroupBarrier();
     let limit = atomicLoad(&deepest);
-    var largest = bitcast<f32>(best[0].x);
-    for (var i = 1u; i < kParts; i++) { largest = max(largest, bitcast<f32>(best[i].x)); }
+    var largest = best[0].x;
+    for (var i = 1u; i < kParts; i++) { largest = max(largest, best[i].x); }
     let share = (kN + kParts - 1u) / kParts;
     let last = min(kN, (group.x + 1u) * share);
     for (var i = group.x * share + t; i < last; i += kThreads) {

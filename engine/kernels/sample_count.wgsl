@@ -4,15 +4,15 @@ override kParts: u32;
 const kThreads = 256u;
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> best: array<vec2u>;  // [kParts] of argmax's first stage
+@group(0) @binding(1) var<storage, read> best: array<vec2f>;  // [kParts] of argmax's first stage
 @group(0) @binding(2) var<storage, read_write> bins: array<atomic<u32>>;
 var<workgroup> counts: array<atomic<u32>, kBins>;
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
     for (var i = t; i < kBins; i += kThreads) { atomicStore(&counts[i], 0u); }
-    var largest = bitcast<f32>(best[0].x);
-    for (var i = 1u; i < kParts; i++) { largest = max(largest, bitcast<f32>(best[i].x)); }
+    var largest = best[0].x;
+    for (var i = 1u; i < kParts; i++) { largest = max(largest, best[i].x); }
     workgroupBarrier();
     let share = (kN + kParts - 1u) / kParts;
     let last = min(kN, (group.x + 1u) * share);

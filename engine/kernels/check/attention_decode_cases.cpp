@@ -80,7 +80,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const uint32_t end = s.position + 1;
     const uint32_t begin = s.window > 0 && end > s.window ? end - s.window : 0;
     const uint32_t splits = attention_splits(end, s.window, s.most);
-    const uint32_t share = ceil_div(end - begin, splits);
+    const uint32_t share = std::max(keys_a_part(s.window), ceil_div(end - begin, s.most));
     Array parts = written(random, size_t(s.heads) * s.most * s.dim);
     Array stats = written(random, size_t(s.heads) * s.most * 2);
     for (uint32_t head = 0; head < s.heads; ++head) {

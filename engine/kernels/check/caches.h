@@ -68,10 +68,13 @@ struct Parts {
 // `splits` of the `most` there is room for are there; the others hold what must not be read.
 Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, uint32_t splits);
 
-// Into how many parts so many keys go (common.wgsl).
+// Into how many parts so many keys go, and how many a part has where there is room for all parts (common.wgsl).
+inline uint32_t keys_a_part(uint32_t window) {
+    return window == 0 ? 64 : 32;
+}
 inline uint32_t attention_splits(uint32_t keys, uint32_t window, uint32_t most) {
-    const uint32_t splits = window == 0 ? ceil_div(keys, 64) : ceil_div(std::min(keys, window), 32);
-    return std::clamp(splits, 1u, most);
+    const uint32_t reached = window == 0 ? keys : std::min(keys, window);
+    return std::clamp(ceil_div(reached, keys_a_part(window)), 1u, most);
 }
 
 }  // namespace lapidary::kernels::check

@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (tile.x > 0u) { before = sums[row]; }
     var largest = before.x;
     for (var i = t; i < tile.y; i += kThreads) { largest = max(largest, logits[base + i]); }
-    largest = max_workgroup(vec4f(largest), t, kThreads).x;
+    largest = max_workgroup(largest, t, kThreads);
     var sum = 0.0;
     for (var i = t; i < tile.y; i += kThreads) { sum += exp(logits[base + i] - largest); }
     let total = sum_workgroup(sum, t, kThreads) + before.y * exp(before.x - largest);

@@ -22,7 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (kWindow > 0u && end > kWindow) { begin = max(begin, end - kWindow); }
     var largest = -3.0e38;
     for (var i = begin + t; i < end; i += kThreads) { largest = max(largest, scores[row + i]); }
-    largest = max_workgroup(vec4f(largest), t, kThreads).x;
+    largest = max_workgroup(largest, t, kThreads);
     var sum = 0.0;
     for (var i = begin + t; i < end; i += kThreads) { sum += exp(scores[row + i] - largest); }
     let total = sum_workgroup(sum, t, kThreads);
