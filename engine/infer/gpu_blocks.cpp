@@ -151,14 +151,17 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
     const model::LayerConfig& shape = config.layers[layer];
     const LayerCache& cache = caches_[shape.kv_layer];
     CO_TRY(co_await record_projections(program, layer, block));
+    const uint32_t rows = attention_rows(device().info(), options_.kv, shape.head_dim);
     CO_TRY(co_await program.add(kernels::kAttention,
                                 {{"kHeads", double(shape.heads)},
                                  {"kKvHeads", double(shape.kv_heads)},
                                  {"kDim", double(shape.head_dim)},
                                  {"kStride", double(qkv_stride(layer))},
                                  {"kRing", double(cache.ring)},
-                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0}},
-                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended}, {shape.heads, block, 1}));
+                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
+                                 {"kRows", double(rows)}},
+                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended},
+                                {shape.kv_heads, ceil_div(uint64_t(block) * shape.heads / shape.kv_heads, rows), 1}));
     CO_TRY(
         co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o}, block));
     co_return co_await adapt(program, layer, Group::o, a_.attended, {.y = a_.o, .stride = config.width}, block);

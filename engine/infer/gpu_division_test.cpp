@@ -121,6 +121,17 @@ TEST(WalkDivision, ComesToEveryRowOnce) {
     }
 }
 
+TEST(AttentionRows, AreAsManyAsThereIsRoomFor) {
+    gpu::Info info;
+    info.max_workgroup_bytes = 32'768;
+    EXPECT_EQ(attention_rows(info, KvFormat::i16, 256), 8u);
+    EXPECT_EQ(attention_rows(info, KvFormat::f32, 512), 8u);
+    info.max_workgroup_bytes = 16'384;  // what every GPU has
+    EXPECT_EQ(attention_rows(info, KvFormat::i16, 64), 8u);
+    EXPECT_EQ(attention_rows(info, KvFormat::i16, 256), 4u);
+    EXPECT_EQ(attention_rows(info, KvFormat::f32, 512), 4u);
+}
+
 TEST(ChoiceParts, AreAsManyAsThereIsWorkFor) {
     EXPECT_EQ(choice_parts(512), 2u);
     EXPECT_EQ(choice_parts(16'384), 8u);

@@ -1,8 +1,12 @@
-// attention — one query head of one token against the cache: softmax(q · Kᵀ) · V, online, any number of keys
+// attention — queries of a block of tokens against the cache: softmax(q · Kᵀ) · V, online, any number of keys
 //
-// A workgroup takes 32 keys at a time: 4 threads a key for the scores, then each thread owns some elements of the
-// output. For blocks of tokens; attention_decode.wgsl is for one. grid: (heads, tokens).
-// qkv: [tokens, kStride], q first. caches: as kv/rows.wgsl has them. y: [tokens, heads · kDim].
+// A workgroup takes kRows queries that share a key head: the heads of a token, then those of the next one. What it reads of
+// keys and values serves all of them. 64 keys at a time:
+//   scores: eight threads share a key, and each has another one, 32 further on, that meets the same queries;
+//   weights: as many threads as there are for a query;
+//   values: a thread owns a vec4 of the cache's row, of kEach queries.
+// For blocks of tokens; attention_decode.wgsl is for one. grid: (key heads, queries of a key head / kRows).
+// qkv: [tokens, kStride], q first. caches: as kv/rows.wgsl has them. y: [tokens, heads · kDim]. kDim: a multiple of 4.
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
 override kHeads: u32;
 override kKvHeads: u32;
@@ -10,92 +14,232 @@ override kDim: u32;
 override kStride: u32;
 override kRing: u32;
 override kWindow: u32 = 0u;
-const kThreads = 128u;
-const kTile = 32u;
+override kRows: u32 = 4u;  // 4 or 8; at most 4 · kSets
+const kThreads = 256u;
+const kTile = 64u;
+const kFurther = kTile / 2u;
+const kNoScore = -3.0e38;
 
 @group(0) @binding(0) var<storage, read> step: Step;
-@group(0) @binding(1) var<storage, read> qkv: array<f32>;
+@group(0) @binding(1) var<storage, read> qkv: array<vec4f>;
 @group(0) @binding(2) var<storage, read> k_cache: array<vec4u>;
 @group(0) @binding(3) var<storage, read> v_cache: array<vec4u>;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
-override kQueryVecs: u32 = kDim / 4u;
-var<workgroup> query: array<vec4f, kQueryVecs>;
-var<workgroup> partial: array<f32, kThreads>;
-var<workgroup> scores: array<f32, kTile>;
+@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
-// q · k over every fourth vec4 of the key.
-fn quarter_score(row: u32, quarter: u32) -> f32 {
-    var sum = 0.0;
-    for (var i = quarter; i < kRowVecs; i += 4u) {
-        let k = kv_run(k_cache[row * kRowVecs + i]);
-        let at = i * kPerWord;
-        var part = dot(query[at], k.v0);
-        if (kPerWord > 1u) { part += dot(query[at + 1u], k.v1); }
-        if (kPerWord > 2u) { part += dot(query[at + 2u], k.v2) + dot(query[at + 3u], k.v3); }
-        if (kHasScales) { part *= kv_scale(k_cache[scales_at(row) + i / kVecsAScale], i); }
-        sum += part;
+override kTogether: u32 = kHeads / kKvHeads;  // heads of a token that share a key head
+override kDimVecs: u32 = kDim / 4u;
+override kQueryVecs: u32 = kRows * kDimVecs;
+override kScoreVecs: u32 = kRows * kTile / 4u;
+override kRowThreads: u32 = kThreads / kRows;
+override kSets: u32 = kThreads / kRowVecs;  // of threads that own all of a query's values
+override kEach: u32 = select(select(4u, 2u, kRows <= 2u * kSets), 1u, kRows <= kSets);
+// [kRows] of a query's elements: those that are first in the vec4s of a cache's row, then the second ones, …
+var<workgroup> query: array<vec4f, kQueryVecs>;
+var<workgroup> scores: array<vec4f, kScoreVecs>;   // [kRows, kTile]
+var<workgroup> weights: array<vec4f, kScoreVecs>;  // [kTile, kRows]
+var<workgroup> fades: array<f32, kRows>;           // what the sums so far lose
+var<workgroup> sums: array<f32, kThreads>;
+
+// What two keys, or values, have to do with four queries.
+struct Two { a: vec4f, b: vec4f }
+
+fn added(x: Two, y: Two) -> Two { return Two(x.a + y.a, x.b + y.b); }
+
+fn query_vec(row: u32, i: u32, n: u32) -> vec4f { return query[row * kDimVecs + n * kRowVecs + i]; }
+
+// A query's elements that meet vec4 i of a key.
+fn query_run(row: u32, i: u32) -> Run {
+    var out = Run(query_vec(row, i, 0u), vec4f(), vec4f(), vec4f());
+    if (kPerWord > 1u) { out.v1 = query_vec(row, i, 1u); }
+    if (kPerWord > 2u) {
+        out.v2 = query_vec(row, i, 2u);
+        out.v3 = query_vec(row, i, 3u);
     }
-    return sum;
+    return out;
 }
 
-// A word of a value.
-fn value(row: u32, word: u32) -> vec4f {
-    let i = word / 4u;
-    var v = kv_values(v_cache[row * kRowVecs + i][word % 4u]);
-    if (kHasScales) { v *= kv_scale(v_cache[scales_at(row) + i / kVecsAScale], i); }
-    return v;
+fn four_dots(row: u32, i: u32, a: Run, b: Run) -> Two {
+    let q0 = query_run(row, i);
+    let q1 = query_run(row + 1u, i);
+    let q2 = query_run(row + 2u, i);
+    let q3 = query_run(row + 3u, i);
+    return Two(vec4f(dot_runs(q0, a), dot_runs(q1, a), dot_runs(q2, a), dot_runs(q3, a)),
+               vec4f(dot_runs(q0, b), dot_runs(q1, b), dot_runs(q2, b), dot_runs(q3, b)));
+}
+
+// Vec4 i of a key, with its scale unless that is the row's.
+fn key_run(row: u32, i: u32) -> Run {
+    let run = kv_run(k_cache[row * kRowVecs + i]);
+    if (!kHasScales || kRowScale) { return run; }
+    return scaled(run, kv_scale(k_cache[scales_at(row) + i / kVecsAScale], i));
+}
+
+fn key_scale(row: u32) -> f32 {
+    if (!kRowScale) { return 1.0; }
+    return kv_scale(k_cache[scales_at(row)], 0u);
+}
+
+// The first key that a token sees, and the one behind its last.
+fn seen(token: u32) -> vec2u {
+    let end = step.position + token + 1u;
+    return vec2u(select(0u, end - min(end, kWindow), kWindow > 0u), end);
+}
+
+// Four queries' scores of a key, from the first of the eight threads that share it.
+fn store_scores(first: u32, row: u32, key: u32, place: u32, score: vec4f) {
+    for (var r = 0u; r < 4u; r++) {
+        let sight = seen((first + row + r) / kTogether);
+        let at = (row + r) * kTile + place;
+        scores[at / 4u][at % 4u] = select(kNoScore, score[r], key >= sight.x && key < sight.y);
+    }
+}
+
+fn put_scores(first: u32, row: u32, key: u32, place: u32, t: u32, scale: vec2f, dots: Two) {
+    let a = sum_rows(dots.a, t, 8u, 4u) * scale.x;
+    let b = sum_rows(dots.b, t, 8u, 4u) * scale.y;
+    if (t % 8u != 0u) { return; }
+    store_scores(first, row, key, place, a);
+    store_scores(first, row, key + kFurther, place + kFurther, b);
+}
+
+// What a thread owns of its queries' sums.
+struct Owned { v0: Run, v1: Run, v2: Run, v3: Run }
+
+fn faded(o: Owned, row: u32) -> Owned {
+    var out = o;
+    out.v0 = scaled(o.v0, fades[row]);
+    if (kEach > 1u) { out.v1 = scaled(o.v1, fades[row + 1u]); }
+    if (kEach > 2u) {
+        out.v2 = scaled(o.v2, fades[row + 2u]);
+        out.v3 = scaled(o.v3, fades[row + 3u]);
+    }
+    return out;
+}
+
+// With vec4 i of the value in `place` of the tile, row `at` of the cache, of which `loaded` is that.
+fn with_value(o: Owned, row: u32, i: u32, place: u32, at: u32, loaded: vec4u) -> Owned {
+    let mine = place * kRows + row;
+    var w = weights[mine / 4u];
+    if (kEach == 2u) { w = select(w, w.zwxy, mine % 4u == 2u); }
+    if (kEach == 1u) { w.x = w[mine % 4u]; }
+    if (kHasScales && !kRowScale) { w *= kv_scale(v_cache[scales_at(at) + i / kVecsAScale], i); }
+    let v = kv_run(loaded);
+    var out = o;
+    out.v0 = plus(o.v0, scaled(v, w.x));
+    if (kEach > 1u) { out.v1 = plus(o.v1, scaled(v, w.y)); }
+    if (kEach > 2u) {
+        out.v2 = plus(o.v2, scaled(v, w.z));
+        out.v3 = plus(o.v3, scaled(v, w.w));
+    }
+    return out;
+}
+
+// With four values, all of them on their way together. at: their rows.
+fn with_four(o: Owned, row: u32, i: u32, place: u32, at: vec4u) -> Owned {
+    let a = v_cache[at.x * kRowVecs + i];
+    let b = v_cache[at.y * kRowVecs + i];
+    let c = v_cache[at.z * kRowVecs + i];
+    let d = v_cache[at.w * kRowVecs + i];
+    return with_value(with_value(with_value(with_value(o, row, i, place, at.x, a), row, i, place + 1u, at.y, b),
+                                 row, i, place + 2u, at.z, c), row, i, place + 3u, at.w, d);
+}
+
+// The cache's rows of keys `place` … of a tile; beyond the end, where nothing counts, the last one's.
+fn rows_at(tile: u32, place: vec4u, end: u32, kv: u32) -> vec4u {
+    let at = tile % kRing + min(place, vec4u(end - 1u - tile));
+    return select(at, at - kRing, at >= vec4u(kRing)) * kKvHeads + kv;
+}
+
+fn store(row: u32, i: u32, queries: u32, kv: u32, v: Run) {
+    var total = 0.0;
+    for (var j = 0u; j < kRowThreads; j++) { total += sums[row % kRows * kRowThreads + j]; }
+    let token = row / kTogether;
+    if (token >= queries) { return; }
+    let out = scaled(v, 1.0 / total);
+    let at = (token * kHeads + kv * kTogether + row % kTogether) * kDimVecs + i * kPerWord;
+    y[at] = out.v0;
+    if (kPerWord > 1u) { y[at + 1u] = out.v1; }
+    if (kPerWord > 2u) {
+        y[at + 2u] = out.v2;
+        y[at + 3u] = out.v3;
+    }
 }
 
 @compute @workgroup_size(kThreads)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
-    let head = group.x;
-    let token = group.y;
-    if (token >= step.tokens) { return; }
-    let kv = head / (kHeads / kKvHeads);
+    let kv = group.x;
+    let first = group.y * kRows;
+    let last_token = step.tokens - 1u;
+    if (first / kTogether > last_token) { return; }
     for (var i = t; i < kQueryVecs; i += kThreads) {
-        let at = token * kStride + head * kDim + 4u * i;
-        query[i] = vec4f(qkv[at], qkv[at + 1u], qkv[at + 2u], qkv[at + 3u]);
+        let row = i / kDimVecs;
+        let n = i % kDimVecs;
+        let token = min((first + row) / kTogether, last_token);
+        let head = kv * kTogether + (first + row) % kTogether;
+        query[row * kDimVecs + n % kPerWord * kRowVecs + n / kPerWord] = qkv[(token * kStride + head * kDim) / 4u + n];
     }
+    workgroupBarrier();
 
-    let end = step.position + token + 1u;
-    var begin = 0u;
-    if (kWindow > 0u && end > kWindow) { begin = end - kWindow; }
-    var acc = vec4f();  // the elements of words t, t + 128, …: at most 512 elements by 128 threads
-    var largest = -3.0e38;
+    let begin = seen(first / kTogether).x;
+    let end = seen(min((first + kRows - 1u) / kTogether, last_token)).y;
+    let part = t % 8u;
+    let row = t / kRowThreads;  // whose weights this thread finds
+    let lane = t % kRowThreads;
+    var largest = kNoScore;
     var sum = 0.0;
+    let i = t % kRowVecs;  // what it owns of values
+    let owned = t / kRowVecs * kEach;
+    var o = Owned();
     for (var tile = begin; tile < end; tile += kTile) {
-        workgroupBarrier();
-        let key = tile + t / 4u;
-        var a = 0.0;
-        if (key < end) { a = quarter_score(cache_row(key, kv), t % 4u); }
-        partial[t] = a;
-        workgroupBarrier();
-        if (t < kTile) {
-            let total = partial[4u * t] + partial[4u * t + 1u] + partial[4u * t + 2u] + partial[4u * t + 3u];
-            scores[t] = select(-3.0e38, total, tile + t < end);
+        let key = tile + t / 8u;
+        let at = rows_at(tile, vec4u(t / 8u, t / 8u + kFurther, 0u, 0u), end, kv);
+        let near = at.x;
+        let further = at.y;
+        var s0 = Two();
+        var s1 = Two();
+        for (var n = part; n < kRowVecs; n += 8u) {
+            let a = key_run(near, n);
+            let b = key_run(further, n);
+            s0 = added(s0, four_dots(0u, n, a, b));
+            if (kRows > 4u) { s1 = added(s1, four_dots(4u, n, a, b)); }
         }
+        let scale = vec2f(key_scale(near), key_scale(further));
+        put_scores(first, 0u, key, t / 8u, t, scale, s0);
+        if (kRows > 4u) { put_scores(first, 4u, key, t / 8u, t, scale, s1); }
         workgroupBarrier();
-        var next = largest;
-        for (var j = 0u; j < kTile; j++) { next = max(next, scores[j]); }
+
+        var peaks = vec4f(largest);
+        for (var n = 0u; n < kTile / 4u; n++) { peaks = max(peaks, scores[row * (kTile / 4u) + n]); }
+        let next = max(max(peaks.x, peaks.y), max(peaks.z, peaks.w));
         let fade = exp(largest - next);
-        acc *= fade;
-        sum *= fade;
         largest = next;
-        let keys = min(kTile, end - tile);
-        for (var j = 0u; j < keys; j++) {
-            let p = exp(scores[j] - largest);
+        sum *= fade;
+        for (var place = lane; place < kTile; place += kRowThreads) {
+            let score = scores[row * (kTile / 4u) + place / 4u][place % 4u];
+            let p = select(0.0, exp(score - next), score != kNoScore);
             sum += p;
-            let row = cache_row(tile + j, kv);
-            for (var e = 0u; e < 4u / kPerWord; e++) {
-                let word = t + e * kThreads;
-                if (word >= kDim / kPerWord) { continue; }
-                let v = p * value(row, word);
-                for (var c = 0u; c < kPerWord; c++) { acc[e * kPerWord + c] += v[c]; }
+            var w = p;
+            if (kRowScale) { w *= kv_scale(v_cache[scales_at(rows_at(tile, vec4u(place), end, kv).x)], 0u); }
+            weights[(place * kRows + row) / 4u][row % 4u] = w;
+        }
+        if (lane == 0u) { fades[row] = fade; }
+        workgroupBarrier();
+
+        if (owned < kRows) {
+            o = faded(o, owned);
+            for (var place = 0u; place < kTile; place += 4u) {
+                let at = rows_at(tile, vec4u(place, place + 1u, place + 2u, place + 3u), end, kv);
+                o = with_four(o, owned, i, place, at);
             }
         }
     }
-    for (var e = 0u; e < 4u; e++) {
-        let i = (t + e / kPerWord * kThreads) * kPerWord + e % kPerWord;
-        if (i < kDim) { y[(token * kHeads + head) * kDim + i] = acc[e] / sum; }
+    sums[t] = sum;
+    workgroupBarrier();
+    if (owned >= kRows) { return; }
+    store(first + owned, i, step.tokens, kv, o.v0);
+    if (kEach > 1u) { store(first + owned + 1u, i, step.tokens, kv, o.v1); }
+    if (kEach > 2u) {
+        store(first + owned + 2u, i, step.tokens, kv, o.v2);
+        store(first + owned + 3u, i, step.tokens, kv, o.v3);
     }
 }

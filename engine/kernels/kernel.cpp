@@ -84,7 +84,8 @@ const Kernel kResidualNorm{
     "residual_norm", wgsl::residual_norm, {kRead, kRead, kRead, kRead, kWrite, kWrite}, 6, needs::sums | needs::planes};
 const Kernel kHeads{
     "heads", wgsl::heads, {kRead, kRead, kRead, kWrite, kWrite, kWrite}, 6, needs::sums | needs::rope | needs::cache};
-const Kernel kAttention{"attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::cache};
+const Kernel kAttention{
+    "attention", wgsl::attention, {kRead, kRead, kRead, kRead, kWrite}, 5, needs::sums | needs::cache};
 const Kernel kAttentionDecode{"attention_decode",
                               wgsl::attention_decode,
                               {kRead, kRead, kRead, kRead, kWrite, kWrite, kWrite, kWrite},

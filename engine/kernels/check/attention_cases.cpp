@@ -15,6 +15,7 @@ struct Shape {
     uint32_t ring;        // positions the cache holds
     uint32_t window = 0;  // 0: all keys are seen
     KvFormat kv = KvFormat::f32;
+    uint32_t rows = 4;  // queries of a workgroup
 
     [[nodiscard]] uint32_t stride() const { return (heads + 2 * kv_heads) * dim; }
 };
@@ -45,7 +46,7 @@ Case attention(const Shape& s) {
     std::string shape =
         format("{}/{} heads of {}, {} tokens at {}, ring {}", s.heads, s.kv_heads, s.dim, s.tokens, s.position, s.ring);
     if (s.window > 0) shape += format(", window {}", s.window);
-    shape += ", " + std::string(kv_format_name(s.kv));
+    shape += format(", {}, {} at a time", kv_format_name(s.kv), s.rows);
     return {.shape = std::move(shape),
             .kv = s.kv,
             .limit = 4e-6,
@@ -55,8 +56,9 @@ Case attention(const Shape& s) {
                              {"kDim", double(s.dim)},
                              {"kStride", double(s.stride())},
                              {"kRing", double(s.ring)},
-                             {"kWindow", double(s.window)}},
-                            {s.heads, s.tokens + 1, 1}}},
+                             {"kWindow", double(s.window)},
+                             {"kRows", double(s.rows)}},
+                            {s.kv_heads, ceil_div((s.tokens + 1) * s.heads / s.kv_heads, s.rows) + 1, 1}}},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 
@@ -84,6 +86,22 @@ std::vector<Case> all() {
         add(false, wide);
     }
     add(false, {.heads = 3, .kv_heads = 1, .dim = 36, .position = 5, .tokens = 15, .ring = 20});
+    add(false, {.heads = 3, .kv_heads = 1, .dim = 36, .position = 5, .tokens = 15, .ring = 20, .rows = 8});
+    // More keys than a tile has; queries of several tokens and of a part of one's heads together.
+    Shape deep{.heads = 6, .kv_heads = 1, .dim = 40, .position = 150, .tokens = 9, .ring = 200, .rows = 8};
+    for (const KvFormat kv : {KvFormat::f16, KvFormat::i16}) {
+        deep.kv = kv;
+        add(kv == KvFormat::i16, deep);
+    }
+    add(false, {.heads = 20, .kv_heads = 1, .dim = 64, .position = 99, .tokens = 3, .ring = 128, .rows = 8});
+    add(false, {.heads = 4,
+                .kv_heads = 2,
+                .dim = 96,
+                .position = 99,
+                .tokens = 5,
+                .ring = 128,
+                .kv = KvFormat::q8,
+                .rows = 8});
     // A ring, seen through a window: the text has not reached its end yet, passes it, has filled it several times over.
     Shape ring{.heads = 2, .kv_heads = 1, .dim = 64, .position = 20, .tokens = 15, .ring = 48, .window = 33};
     add(false, ring);
