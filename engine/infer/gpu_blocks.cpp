@@ -151,7 +151,7 @@ Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, 
     const model::LayerConfig& shape = config.layers[layer];
     const LayerCache& cache = caches_[shape.kv_layer];
     CO_TRY(co_await record_projections(program, layer, block));
-    const uint32_t rows = attention_rows(device().info(), options_.kv, shape.head_dim);
+    const uint32_t rows = attention_rows(device().info(), shape.head_dim);
     CO_TRY(co_await program.add(kernels::kAttention,
                                 {{"kHeads", double(shape.heads)},
                                  {"kKvHeads", double(shape.kv_heads)},

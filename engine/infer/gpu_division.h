@@ -1,4 +1,4 @@
-// How matvec, walk and attention divide their work, and whether its workgroups can prepare their activations by themselves.
+// How matvec, walk and attention divide their work, and whether matvec's workgroups can prepare their activations by themselves.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct WalkDivision {
 // How the workgroups of a GPU with so many processors go through a matrix together; none where they should not.
 std::optional<WalkDivision> divide_walk(const gpu::Info& info, uint32_t processors, const Walked& product);
 
-// How many queries a workgroup of attention.wgsl takes, of heads of `dim` elements in such a cache.
-uint32_t attention_rows(const gpu::Info& info, KvFormat kv, uint64_t dim);
+// How many queries a workgroup of attention.wgsl takes, of heads of `dim` elements, 512 at most.
+uint32_t attention_rows(const gpu::Info& info, uint64_t dim);
 
 constexpr uint32_t kMostChoiceParts = 128;
 

@@ -124,12 +124,12 @@ TEST(WalkDivision, ComesToEveryRowOnce) {
 TEST(AttentionRows, AreAsManyAsThereIsRoomFor) {
     gpu::Info info;
     info.max_workgroup_bytes = 32'768;
-    EXPECT_EQ(attention_rows(info, KvFormat::i16, 256), 8u);
-    EXPECT_EQ(attention_rows(info, KvFormat::f32, 512), 8u);
+    EXPECT_EQ(attention_rows(info, 256), 8u);
+    EXPECT_EQ(attention_rows(info, 512), 8u);
     info.max_workgroup_bytes = 16'384;  // what every GPU has
-    EXPECT_EQ(attention_rows(info, KvFormat::i16, 64), 8u);
-    EXPECT_EQ(attention_rows(info, KvFormat::i16, 256), 4u);
-    EXPECT_EQ(attention_rows(info, KvFormat::f32, 512), 4u);
+    EXPECT_EQ(attention_rows(info, 64), 8u);
+    EXPECT_EQ(attention_rows(info, 256), 4u);
+    EXPECT_EQ(attention_rows(info, 512), 4u);
 }
 
 TEST(ChoiceParts, AreAsManyAsThereIsWorkFor) {

@@ -15,7 +15,7 @@ override kEach: u32 = (kN + kParts * kThreads - 1u) / (kParts * kThreads);  // l
 @group(0) @binding(3) var<storage, read_write> ids: array<u32>;
 @group(0) @binding(4) var<storage, read_write> history: array<u32>;
 
-// A logit and −id of its token: of two that are equal otherwise, the larger is wanted, too. Ids are exact up to 2²⁴.
+// (logit, −id) of a token: the larger logit is better, and of equal ones the larger −id. Ids are exact up to 2²⁴.
 const kNothing = vec2f(-3.4e38, -3.4e38);
 
 fn better(a: vec2f, b: vec2f) -> vec2f { return select(a, b, b.x > a.x || (b.x == a.x && b.y > a.y)); }

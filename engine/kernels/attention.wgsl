@@ -40,7 +40,7 @@ var<workgroup> weights: array<vec4f, kScoreVecs>;  // [kTile, kRows]
 var<workgroup> fades: array<f32, kRows>;           // what the sums so far lose
 var<workgroup> sums: array<f32, kThreads>;
 
-// What two keys, or values, have to do with four queries.
+// What two keys have to do with four queries.
 struct Two { a: vec4f, b: vec4f }
 
 fn added(x: Two, y: Two) -> Two { return Two(x.a + y.a, x.b + y.b); }
@@ -116,7 +116,7 @@ fn faded(o: Owned, row: u32) -> Owned {
     return out;
 }
 
-// With vec4 i of the value in `place` of the tile, row `at` of the cache, of which `loaded` is that.
+// With what was `loaded` of the value in `place` of the tile: vec4 i of row `at` of the cache.
 fn with_value(o: Owned, row: u32, i: u32, place: u32, at: u32, loaded: vec4u) -> Owned {
     let mine = place * kRows + row;
     var w = weights[mine / 4u];
@@ -150,11 +150,12 @@ fn rows_at(tile: u32, place: vec4u, end: u32, kv: u32) -> vec4u {
     return select(at, at - kRing, at >= vec4u(kRing)) * kKvHeads + kv;
 }
 
-fn store(row: u32, i: u32, queries: u32, kv: u32, v: Run) {
+// Vec4 i of what a query found, unless it belongs to a token that is not there.
+fn store(row: u32, i: u32, kv: u32, v: Run) {
     var total = 0.0;
     for (var j = 0u; j < kRowThreads; j++) { total += sums[row % kRows * kRowThreads + j]; }
     let token = row / kTogether;
-    if (token >= queries) { return; }
+    if (token >= step.tokens) { return; }
     let out = scaled(v, 1.0 / total);
     let at = (token * kHeads + kv * kTogether + row % kTogether) * kDimVecs + i * kPerWord;
     y[at] = out.v0;
@@ -236,10 +237,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     sums[t] = sum;
     workgroupBarrier();
     if (owned >= kRows) { return; }
-    store(first + owned, i, step.tokens, kv, o.v0);
-    if (kEach > 1u) { store(first + owned + 1u, i, step.tokens, kv, o.v1); }
+    store(first + owned, i, kv, o.v0);
+    if (kEach > 1u) { store(first + owned + 1u, i, kv, o.v1); }
     if (kEach > 2u) {
-        store(first + owned + 2u, i, step.tokens, kv, o.v2);
-        store(first + owned + 3u, i, step.tokens, kv, o.v3);
+        store(first + owned + 2u, i, kv, o.v2);
+        store(first + owned + 3u, i, kv, o.v3);
     }
 }

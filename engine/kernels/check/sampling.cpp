@@ -101,7 +101,7 @@ Array best_of(std::span<const float> logits, uint32_t parts) {
         const auto best = std::ranges::max_element(slice);
         const bool none = best == slice.end();
         words.push_back(std::bit_cast<uint32_t>(none ? -3.4e38f : *best));
-        words.push_back(none ? kNobody : uint32_t(first + size_t(best - slice.begin())));
+        words.push_back(kNobody);
     }
     return given(words);
 }

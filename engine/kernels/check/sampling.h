@@ -47,7 +47,7 @@ uint32_t drawn(const Sampling& sampling, std::vector<Candidate> candidates, uint
 // Logits as a model has them: most are far below the best. In multiples of 2⁻⁸, so that some are equal.
 std::vector<float> random_logits(Random& random, size_t count);
 
-// What argmax leaves of its first stage: [parts] of (largest, id).
+// What argmax leaves of its first stage, as far as others read it: [parts] of (largest, anything).
 Array best_of(std::span<const float> logits, uint32_t parts);
 
 // [kCandidates] of (logit, token), noise behind the last.
