@@ -24,6 +24,7 @@ const policy = [
     "script-src 'self' 'wasm-unsafe-eval'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    "font-src 'self'",
     "worker-src 'self'",
     "manifest-src 'self'",
     'connect-src *',

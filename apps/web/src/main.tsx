@@ -4,6 +4,7 @@ import { startRouter } from './router.js';
 import { startSettings } from './store/settings.js';
 import { notify } from './views/notices.js';
 import { Shell } from './views/shell.js';
+import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/chat.css';
