@@ -43,7 +43,8 @@ export class ChatCompletions {
         options: RequestOptions = {},
     ): Promise<ChatCompletion | Stream<ChatCompletionChunk>> {
         const request = checkChat(params);
-        const answer = new ChatAnswer(this.core.info.model, request.topLogprobs, new Stopwatch());
+        const watch = new Stopwatch(request.generate.continue_tokens?.length);
+        const answer = new ChatAnswer(this.core.info.model, request.topLogprobs, watch);
         return await respond(this.core, request, answer, options);
     }
 }

@@ -293,6 +293,8 @@ test('wrong members are refused by name', async () => {
         [{ stream_options: { include_usage: 1 } }, /'stream_options\.include_usage'/],
         [{ thinking: 'deep' }, /'thinking'/],
         [{ overflow: 'flood' }, /'overflow'/],
+        [{ continue_tokens: 'abc' }, /'continue_tokens' must be a list/],
+        [{ continue_tokens: [3, -1] }, /'continue_tokens\[1\]' must be the number of a token, not -1/],
         [{ reasoning_effort: 'some' }, /'reasoning_effort'/],
         [{ tools: {} }, /'tools'/],
         [{ tools: [{ type: 'function', function: {} }] }, /'tools\[0\]\.function\.name'/],

@@ -117,6 +117,13 @@ export interface ChatCompletionParams extends SamplingParams {
      * answers nothing; `slide` leaves out the oldest turns and tells how many messages in `dropped_messages`.
      */
     overflow?: 'error' | 'stop' | 'slide' | null;
+    /**
+     * Ours: the tokens of an answer to these messages that was broken off, as `report_tokens` told them. What comes is the
+     * rest alone, and with the same seed just what would have come; usage and the limit of tokens count the whole answer.
+     */
+    continue_tokens?: readonly number[] | null;
+    /** Ours, in a stream: also tell the tokens that the pieces are made of, for `continue_tokens`. */
+    report_tokens?: boolean | null;
     /** 1 is all there is. */
     n?: number | null;
     stream?: boolean | null;
@@ -205,6 +212,8 @@ export interface ChatCompletionDelta {
     reasoning_content?: string;
     tool_calls?: (ToolCall & { index: number })[];
     invalid_tool_calls?: InvalidToolCall[];
+    /** With `report_tokens`: those that this piece and what was held back before it are made of. */
+    tokens?: number[];
 }
 
 export interface ChatCompletionChunkChoice {

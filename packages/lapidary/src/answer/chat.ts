@@ -21,6 +21,8 @@ export class ChatAnswer {
     private readonly logprobs: TokenLogprob[] = [];
     private readonly invalidCalls: InvalidToolCall[] = [];
     private begun = false;
+    /** Tokens for the next chunk. */
+    private untold: number[] = [];
 
     constructor(
         model: string,
@@ -33,16 +35,20 @@ export class ChatAnswer {
     /** What the event adds, as chunks. */
     take(event: GenerateEvent): ChatCompletionChunk[] {
         this.watch.tick();
+        if (event.type === 'tokens') {
+            this.untold.push(...event.tokens);
+            return [];
+        }
         const delta = this.delta(event);
         const logprobs = this.logprobsOf('logprobs' in event ? event.logprobs : undefined);
         if (logprobs?.content) this.logprobs.push(...logprobs.content);
         if (!delta) return [];
-        return [...this.begin(), this.chunk(delta, null, logprobs)];
+        return [...this.begin(), this.chunk({ ...delta, ...this.tokens() }, null, logprobs)];
     }
 
     /** The end of a stream. */
     finish(result: GenerateResult, includeUsage: boolean): ChatCompletionChunk[] {
-        const last = this.chunk({}, finishReason(result), null);
+        const last = this.chunk(this.tokens(), finishReason(result), null);
         const measured = { timings: this.watch.timings(result), ...dropped(result) };
         if (!includeUsage) return [...this.begin(), { ...last, ...measured }];
         return [
@@ -82,7 +88,13 @@ export class ChatAnswer {
         };
     }
 
-    private delta(event: GenerateEvent): ChatCompletionDelta | undefined {
+    private tokens(): Pick<ChatCompletionDelta, 'tokens'> {
+        const tokens = this.untold;
+        this.untold = [];
+        return tokens.length > 0 ? { tokens } : {};
+    }
+
+    private delta(event: Exclude<GenerateEvent, { type: 'tokens' }>): ChatCompletionDelta | undefined {
         switch (event.type) {
             case 'content':
             case 'text':
@@ -98,8 +110,6 @@ export class ChatAnswer {
                 this.invalidCalls.push({ text, error });
                 return { invalid_tool_calls: [{ text, error }] };
             }
-            case 'tokens':
-                return undefined;
         }
     }
 

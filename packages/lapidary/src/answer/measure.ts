@@ -17,6 +17,9 @@ export class Stopwatch {
     private readonly started = performance.now();
     private first: number | undefined;
 
+    /** `known`: how many tokens of the answer were there before. */
+    constructor(private readonly known = 0) {}
+
     /** Something of the answer is there. */
     tick(): void {
         this.first ??= performance.now();
@@ -24,7 +27,7 @@ export class Stopwatch {
 
     timings({ prompt_ms, completion_ms, completion_tokens }: GenerateResult): Timings {
         // The first token comes with the prompt: the time of the answer is that of the others.
-        const later = completion_tokens - 1;
+        const later = completion_tokens - this.known - 1;
         return {
             prompt_ms,
             completion_ms,

@@ -45,6 +45,36 @@ test('an answer goes on where it was when the GPU was lost', async () => {
     assert.deepEqual(fake.closed, ['fake.gguf']);
 });
 
+test('who asks is told the tokens too, and can have an answer that was broken off continued', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    fake.onGenerate = ({ engine: number, args, emit, finish, fail }) => {
+        // What is known from before stays in front of what was told until the GPU was lost.
+        assert.deepEqual(args['continue_tokens'], number === 0 ? [1, 2] : [1, 2, 11]);
+        if (number === 0) {
+            emit({ type: 'tokens', tokens: [11] });
+            emit({ type: 'content', text: 'upon ' });
+            emit({ type: 'tokens', tokens: [12] });
+            return fail('device_lost', 'the GPU was lost: sleep');
+        }
+        emit({ type: 'tokens', tokens: [12] });
+        emit({ type: 'content', text: 'a time' });
+        emit({ type: 'tokens', tokens: [13] });
+        finish({ text: 'Once upon a time', completion_tokens: 5, completion_ms: 100 });
+    };
+    const params = { messages: hello, continue_tokens: [1, 2], report_tokens: true, stream: true } as const;
+    const told: [string, number[] | undefined][] = [];
+    let rate = 0;
+    for await (const { choices, timings } of await engine.chat.completions.create(params)) {
+        const { content = '', tokens } = choices[0]?.delta ?? {};
+        if (content || tokens) told.push([content ?? '', tokens]);
+        rate = timings?.tokens_per_second ?? rate;
+    }
+    assert.deepEqual(told, [['upon ', [11]], ['a time', [12]], ['', [13]]]);
+    assert.equal(rate, 20, 'three tokens are new');
+    await engine.dispose();
+});
+
 test('a text goes on in the same way', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

@@ -106,7 +106,7 @@ export class LocalCore implements Core {
     }
 
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
-        const told = new ToldTokens();
+        const told = new ToldTokens(request.continue_tokens);
         const asked = request.messages ? { ...request, report_tokens: true } : request;
         return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
             const wanted = request.adapters ?? [];
@@ -115,13 +115,18 @@ export class LocalCore implements Core {
             // After a loss: the answer goes on behind what its reader has seen.
             const known = told.take();
             const resumed = known.length > 0 ? { ...asked, continue_tokens: known } : asked;
-            return await conversations.generate(adapters.length > 0 ? { ...resumed, adapters } : resumed, {
+            const report = (tokens: number[]) => {
+                if (request.report_tokens && tokens.length > 0) context.onEvent?.({ type: 'tokens', tokens });
+            };
+            const result = await conversations.generate(adapters.length > 0 ? { ...resumed, adapters } : resumed, {
                 ...context,
                 onEvent: (event) => {
-                    told.note(event);
+                    report(told.note(event));
                     if (event.type !== 'tokens') context.onEvent?.(event);
                 },
             });
+            report(told.settle());
+            return result;
         });
     }
 
@@ -345,14 +350,27 @@ export class LocalCore implements Core {
 
 /** The tokens whose text its reader has, for an answer that has to go on. */
 class ToldTokens {
-    private told: number[] = [];
+    private readonly told: number[];
     /** Their text, if they have any by themselves, comes with the next event. */
     private announced: number[] = [];
 
-    note(event: GenerateEvent): void {
-        this.told.push(...this.announced);
-        this.announced = event.type === 'tokens' ? event.tokens : [];
+    constructor(before: readonly number[] = []) {
+        this.told = [...before];
+    }
+
+    /** Gives those that are told as soon as the event is. */
+    note(event: GenerateEvent): number[] {
+        const settled = this.settle();
+        if (event.type === 'tokens') this.announced = event.tokens;
         if (event.type === 'text') this.told.push(...event.tokens);
+        return settled;
+    }
+
+    settle(): number[] {
+        const settled = this.announced;
+        this.told.push(...settled);
+        this.announced = [];
+        return settled;
     }
 
     take(): number[] {

@@ -27,7 +27,13 @@ export function checkChat(params: unknown): CheckedRequest {
             messages: messagesOf(fields),
             thinking: thinkingOf(fields),
             ...(tools.length > 0 ? { tools } : {}),
-            ...defined({ tool_choice, logprobs: topLogprobs, overflow: fields.oneOf('overflow', ['error', 'stop', 'slide']) }),
+            ...defined({
+                tool_choice,
+                logprobs: topLogprobs,
+                overflow: fields.oneOf('overflow', ['error', 'stop', 'slide']),
+                continue_tokens: continuedOf(fields),
+                report_tokens: fields.boolean('report_tokens'),
+            }),
         },
         stream: fields.boolean('stream') ?? false,
         ...streamOptionsOf(fields),
@@ -93,6 +99,14 @@ function toolsOf(fields: Fields): Pick<GenerateRequest, 'tool_choice'> & { tools
     }
     if (named === undefined) return { tools, tool_choice: 'required' };
     return { tools, tool_choice: { type: 'function', function: { name: named } } };
+}
+
+/** Whether the model has such tokens, the engine says. */
+function continuedOf(fields: Fields): number[] | undefined {
+    return fields.list('continue_tokens')?.map((token, i) => {
+        if (typeof token === 'number' && Number.isInteger(token) && token >= 0) return token;
+        throw invalid(`continue_tokens[${i}]`, 'the number of a token', token);
+    });
 }
 
 function thinkingOf(fields: Fields): boolean {
