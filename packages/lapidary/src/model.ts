@@ -12,6 +12,8 @@ export type Backend = 'cpu' | 'gpu';
 export interface Progress {
     done: number;
     total: number;
+    /** Why it takes longer than usual, in a sentence. */
+    note?: string | undefined;
 }
 
 export interface WorkOptions {

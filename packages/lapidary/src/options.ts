@@ -28,7 +28,7 @@ export interface OllamaModel {
 /**
  * Where a model's bytes come from.
  * - `'builtin'`: the small model that comes with Lapidary.
- * - Any other text, or a URL: an address whose server answers Range requests. Outside of browsers also the path of a
+ * - Any other text, or a URL: an address. A server that answers Range requests sends no more than is needed. Outside of browsers also the path of a
  *   file or the name of an Ollama model, as on the command line.
  * - A File or another Blob, a file handle, or the pieces of a split model in order.
  * - A folder of Ollama's, or a model of the Ollama on this computer.
@@ -56,6 +56,8 @@ export interface LoadProgress {
     done: number;
     /** 0 while it is not known. */
     total: number;
+    /** Why it takes longer than usual, in a sentence: the server sends the file only as a whole. */
+    note?: string | undefined;
 }
 
 export interface LoadOptions {

@@ -35,6 +35,7 @@ export async function bring(parts: BringParts): Promise<void> {
     const { signal, http } = options;
     void requestPersistence(); // not awaited: a browser may ask the person, and a download need not wait for the answer
     const remote = await want.open({ ...http, ...(signal ? { signal } : {}) });
+    parts.meter.note = remote.note;
     try {
         await new Bringing(parts, remote).run();
     } finally {

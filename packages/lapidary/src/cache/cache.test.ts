@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { LapidaryError } from '../error.js';
 import { FakeRemote, noise } from '../testing/fake-remote.js';
@@ -43,6 +45,30 @@ test('a file is downloaded once and then read from disk', async () => {
     const second = await again(fs).open(remote, { sha256: `sha256:${sha256}` });
     assert.deepEqual(await second.read(0, file.length), file);
     assert.deepEqual(remote.requests, [[0, file.length]]);
+});
+
+test('a server that sends files only as a whole is no obstacle, also after its connection broke', async () => {
+    const { cache } = make();
+    let count = 0;
+    const server = createServer((_, response) => {
+        response.writeHead(200, { 'content-length': file.length, etag: '"1"' });
+        if (++count === 2) response.write(file.subarray(0, 4200), () => setTimeout(() => response.destroy(), 20));
+        else response.end(file);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+        const { port } = server.address() as AddressInfo;
+        const notes = new Set<string | undefined>();
+        const onProgress = ({ note }: CacheProgress) => void notes.add(note);
+        const url = `http://127.0.0.1:${port}/whole.gguf`;
+        const source = await cache.open(url, { retryDelayMs: 0, onProgress });
+        assert.deepEqual(await source.read(0, file.length), file);
+        assert.match([...notes].join(), /does not send parts of a file, so all of it is downloaded first/);
+        assert.equal(count, 3, 'the first look, the broken download, and the rest of it');
+    } finally {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+    }
 });
 
 test('an empty file is a file', async () => {

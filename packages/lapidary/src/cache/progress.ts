@@ -27,6 +27,8 @@ const windowMs = 5000;
 
 /** Turns every step into a report now and then, and always at a change of state. */
 export class ProgressMeter {
+    /** Goes into every report. */
+    note: string | undefined;
     private state: CacheStateName | undefined;
     private lastReport = -Infinity;
     private samples: { time: number; done: number }[] = [];
@@ -50,7 +52,7 @@ export class ProgressMeter {
         while (this.samples.length > 2 && time - (this.samples[0]?.time ?? time) > windowMs) this.samples.shift();
         const rate = this.rate();
         const etaSeconds = rate > 0 ? (total - done) / rate : undefined;
-        this.report({ state, name: this.name, done, total, rate, etaSeconds });
+        this.report({ state, name: this.name, done, total, rate, etaSeconds, note: this.note });
     }
 
     private rate(): number {

@@ -9,6 +9,8 @@ export interface RemoteSource extends ByteSource {
     /** What tells this version from another; null where the server does not say. */
     readonly etag: string | null;
     readonly modified: string | null;
+    /** Why it can only be read from its beginning to its end; undefined where parts can be had. */
+    readonly note?: string | undefined;
     /** One connection: may end early, throws Passing when another attempt is worth it. */
     stream(offset: number, length: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }

@@ -271,8 +271,9 @@ export class LocalCore implements Core {
         const { runtime, log, onProgress } = this.context;
         const { maxConversations = usualConversations, memoryBudget } = this.options;
         onProgress?.({ stage: 'open', done: 0, total: 0 });
-        const bytes = await openPrepared(this.source, runtime.openLocal, signal, ({ done, total }) => {
-            onProgress?.({ stage: 'download', done, total });
+        const bytes = await openPrepared(this.source, runtime.openLocal, signal, (progress) => {
+            const { done, total, note } = progress;
+            onProgress?.({ stage: 'download', done, total, note });
         });
         const gpu = once(() => runtime.findGpu(log));
         const fallbackName = bytes.name ?? bytes.sources[0]?.name.replace(/\.gguf$/i, '') ?? 'model';

@@ -1,8 +1,15 @@
-// A model behind a URL, read by HTTP ranges. Networks fail in many ways; every one of them ends in bytes or in a
-// sentence, never in a hang and never in wrong bytes.
-import { LapidaryError, cancelledError, messageOf, throwIfCancelled } from '../error.js';
+// A model behind a URL, read by HTTP ranges, or as a whole where the server has none. Networks fail in many ways; every
+// one of them ends in bytes or in a sentence, never in a hang and never in wrong bytes.
+import { LapidaryError, throwIfCancelled } from '../error.js';
+import type { Progress } from '../model.js';
+import { Attempt, Passing, pause } from './attempt.js';
+import { BlobSource } from './blob.js';
+import { Gathered } from './gathered.js';
 import { openAll, shardUrls } from './shards.js';
 import { checkRange, type ByteSource } from './source.js';
+import { describe, whyForbidden } from './unreachable.js';
+
+export { Passing } from './attempt.js';
 
 export interface HttpOptions {
     /** Give up on a connection when nothing arrived for this long. */
@@ -13,10 +20,9 @@ export interface HttpOptions {
     retryDelayMs?: number;
     headers?: Record<string, string>;
     signal?: AbortSignal;
+    /** Told while a file is brought that can only be had as a whole. */
+    onDownload?: (progress: Progress) => void;
 }
-
-/** A failure that may pass: worth another attempt, unlike a 404 or a file that changed. */
-export class Passing extends Error {}
 
 interface ContentRange {
     first: number;
@@ -26,15 +32,22 @@ interface ContentRange {
 
 /** What tells one version of a file from another. */
 interface Version {
-    total: number;
+    /** Undefined while the server does not say. */
+    total: number | undefined;
     etag: string | null;
     modified: string | null;
 }
 
+/** Of a file that cannot be read in parts and has no better place than memory. */
+const mostHeldBytes = 4 * 1024 ** 3;
+const heldPieceBytes = 4 * 1024 * 1024;
+
 interface Answer {
     response: Response;
-    /** Bytes it will bring. */
-    promised: number;
+    /** Bytes it says it brings. */
+    announced: number;
+    /** Bytes of these that we want, from the first on. */
+    wanted: number;
 }
 
 /** Bytes on their way in. `filled` survives a broken connection: the next attempt goes on from there. */
@@ -45,13 +58,18 @@ interface Target {
 
 export class HttpSource implements ByteSource {
     readonly name: string;
-    private version: Version = { total: 0, etag: null, modified: null };
+    private version: Version = { total: undefined, etag: null, modified: null };
     private readonly shown: string;
     private readonly timeoutMs: number;
     private readonly retries: number;
     private readonly retryDelayMs: number;
     private readonly headers: Record<string, string>;
     private readonly closing = new AbortController();
+
+    private readonly onDownload: ((progress: Progress) => void) | undefined;
+    private whole: string | undefined;
+    private held: Promise<BlobSource> | undefined;
+    private answered = false;
 
     private constructor(
         private readonly url: URL,
@@ -61,40 +79,42 @@ export class HttpSource implements ByteSource {
         this.retries = options.retries ?? 3;
         this.retryDelayMs = options.retryDelayMs ?? 500;
         this.headers = options.headers ?? {};
+        this.onDownload = options.onDownload;
         // Queries often carry signatures: they have no place in a message.
         this.shown = `${url.origin}${url.pathname}`;
         this.name = lastSegment(url);
     }
 
-    /** Asks for one byte: the answer's Content-Range tells the size, and that ranges work at all. */
     static async open(address: string | URL, options: HttpOptions = {}): Promise<HttpSource> {
         const source = new HttpSource(parseHttpUrl(address), options);
         await source.persist(options.signal, async (attempt) => {
-            const response = await source.request(0, 0, attempt);
-            if (response.status === 416 && response.headers.get('content-range') === 'bytes */0') {
-                discard(response);
-                return true; // an empty file has no first byte to send
-            }
-            const range = source.checkStatus(response);
-            if (range.first !== 0 || range.last !== 0) throw source.wrongRange(response, 0, 0);
-            await source.receive(response, { bytes: new Uint8Array(1), filled: 0 }, 1, attempt);
-            source.version = { total: range.total, ...versionHeaders(response) };
+            await source.introduce(attempt);
             return true;
         });
+        if (source.version.total === undefined) {
+            const { size } = await source.hold(options.signal);
+            source.version.total = size;
+        }
         return source;
     }
 
     get size(): number {
-        return this.version.total;
+        return this.version.total ?? 0;
+    }
+
+    /** Why the file can only be read from its beginning to its end, in a sentence; undefined where parts can be had. */
+    get note(): string | undefined {
+        return this.whole === undefined ? undefined : `${this.whole}, so all of it is downloaded first`;
     }
 
     async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
         checkRange(this, offset, length);
+        if (length === 0) return new Uint8Array(0);
+        if (this.whole !== undefined) return await (await this.hold(signal)).read(offset, length, signal);
         const target: Target = { bytes: new Uint8Array(length), filled: 0 };
-        if (length === 0) return target.bytes;
         await this.persist(signal, async (attempt) => {
-            const { response, promised } = await this.ask(offset + target.filled, offset + length - 1, attempt);
-            await this.receive(response, target, promised, attempt);
+            const answer = await this.ask(offset + target.filled, offset + length - 1, attempt);
+            await this.receive(answer, target, attempt);
             return target.filled === length;
         });
         return target.bytes;
@@ -122,10 +142,14 @@ export class HttpSource implements ByteSource {
         if (length === 0) return;
         const stops = signal ? [signal, this.closing.signal] : [this.closing.signal];
         stops.forEach(throwIfCancelled);
+        if (this.whole !== undefined && this.held) return yield* pieces(await this.held, offset, length, signal);
         const attempt = new Attempt(this.timeoutMs, stops);
         try {
-            const { response, promised } = await this.ask(offset, offset + length - 1, attempt);
-            yield* this.body(response, promised, attempt);
+            if (this.whole === undefined) {
+                yield* this.body(await this.ask(offset, offset + length - 1, attempt), attempt);
+            } else {
+                yield* after(offset, this.body(await this.askForAll(offset + length, attempt), attempt));
+            }
         } catch (error) {
             stops.forEach(throwIfCancelled);
             if (error instanceof LapidaryError || error instanceof Passing) throw error;
@@ -157,6 +181,9 @@ export class HttpSource implements ByteSource {
                 stops.forEach(throwIfCancelled);
                 if (error instanceof LapidaryError) throw error;
                 reason = attempt.timedOut ? this.silence() : describe(error);
+                // A first failure may be chance; after the second a page asks itself whether it will ever be let in.
+                const forbidden = tries > 0 && !this.answered ? await whyForbidden(this.url) : undefined;
+                if (forbidden !== undefined) throw new LapidaryError('io', `${this.shown} could not be read: ${forbidden}`);
             } finally {
                 attempt.end();
             }
@@ -164,30 +191,54 @@ export class HttpSource implements ByteSource {
         throw new LapidaryError('io', `${this.shown} could not be read: ${reason} (tried ${this.retries + 1} times)`);
     }
 
-    /** An answer that is known to be about our file and the bytes from `first` on: `promised` many of them. */
+    /**
+     * Asks for two bytes: the answer tells the size, and whether parts can be had at all. Two, because some servers
+     * take the second 0 of `0-0` for no end and send everything.
+     */
+    private async introduce(attempt: Attempt): Promise<void> {
+        let response = await this.request({ first: 0, last: 1 }, attempt);
+        if (response.status === 416 && response.headers.get('content-range') === 'bytes */0') {
+            discard(response);
+            this.version.total = 0; // an empty file has no first byte to send
+            return;
+        }
+        const range = response.status === 206 ? parseContentRange(response.headers.get('content-range')) : null;
+        const nameless = response.status === 206 && !range;
+        if (nameless) {
+            discard(response); // nobody knows of which part it is, but all of it may still be had
+            response = await this.request(undefined, attempt);
+        }
+        if (response.status !== 200 && !range) throw this.refusal(response);
+        if (range && range.first !== 0) throw this.wrongRange(response, 0, 1);
+        const encoded = isEncoded(response);
+        const total = encoded ? undefined : (range?.total ?? contentLength(response));
+        const announced = encoded ? Infinity : range ? range.last + 1 : (total ?? Infinity);
+        const start: Target = { bytes: new Uint8Array(2), filled: 0 };
+        await this.receive({ response, announced, wanted: Math.min(2, announced) }, start, attempt);
+        if (looksLikePage(response, start.bytes.subarray(0, start.filled))) {
+            throw new LapidaryError(
+                'not_found',
+                `there is no model at ${this.shown}: the server answers with a web page, as many do for addresses they do not know`,
+            );
+        }
+        this.version = { total, ...versionHeaders(response) };
+        this.whole = this.whyWhole(range, nameless, encoded);
+    }
+
+    private whyWhole(range: ContentRange | null, nameless: boolean, encoded: boolean): string | undefined {
+        if (encoded) return `${this.shown} is sent compressed and cannot be read in parts`;
+        if (nameless) return `the server of ${this.shown} does not let its Content-Range be read`;
+        if (!range) return `the server of ${this.shown} does not send parts of a file`;
+        const everything = range.total > 2 && range.last === range.total - 1;
+        return everything ? `the server of ${this.shown} sends the whole file whatever part is asked for` : undefined;
+    }
+
+    /** An answer that is known to be about our file and the bytes from `first` on, perhaps not up to the last. */
     private async ask(first: number, last: number, attempt: Attempt): Promise<Answer> {
-        const response = await this.request(first, last, attempt);
-        const range = this.checkStatus(response);
-        this.checkSameVersion(response, range);
-        // A server may send less than was asked for, but it must start where we asked and not go beyond.
-        if (range.first !== first || range.last > last) throw this.wrongRange(response, first, last);
-        return { response, promised: range.last - range.first + 1 };
-    }
-
-    private async request(first: number, last: number, attempt: Attempt): Promise<Response> {
-        return await fetch(this.url, {
-            // Compression on the way would make the byte positions meaningless.
-            headers: { ...this.headers, range: `bytes=${first}-${last}`, 'accept-encoding': 'identity' },
-            signal: attempt.signal,
-            cache: 'no-store',
-        });
-    }
-
-    private checkStatus(response: Response): ContentRange {
-        const { status } = response;
-        if (status === 206) {
-            const range = parseContentRange(response.headers.get('content-range'));
-            if (range && !isEncoded(response)) return range;
+        const response = await this.request({ first, last }, attempt);
+        if (response.status !== 206) throw this.refusal(response);
+        const range = parseContentRange(response.headers.get('content-range'));
+        if (!range || isEncoded(response)) {
             discard(response);
             throw new LapidaryError(
                 'io',
@@ -196,35 +247,103 @@ export class HttpSource implements ByteSource {
                     : `${this.shown} does not say which range it sends or how large the file is (Content-Range)`,
             );
         }
-        discard(response);
-        if (status === 200) {
-            throw new LapidaryError(
-                'io',
-                `the server of ${this.shown} ignores range requests; download the file and open it from disk`,
-            );
-        }
-        if (status === 404 || status === 410) {
-            throw new LapidaryError('not_found', `there is no file at ${this.shown} (HTTP ${status})`);
-        }
-        if (status === 401 || status === 403) {
-            throw new LapidaryError('io', `${this.shown} may not be read without permission (HTTP ${status})`);
-        }
-        if (status === 408 || status === 429 || status >= 500) throw new Passing(`the server answers HTTP ${status}`);
-        if (status === 416 && this.version.total > 0) {
-            throw new LapidaryError('io', `${this.shown} became shorter on the server while it was read`);
-        }
-        throw new LapidaryError('io', `${this.shown} could not be read: the server answers HTTP ${status}`);
+        this.checkSameVersion(response, range.total);
+        // A server may send less than was asked for, or more, but it must start where we asked.
+        if (range.first !== first) throw this.wrongRange(response, first, last);
+        const announced = range.last - range.first + 1;
+        return { response, announced, wanted: Math.min(announced, last - first + 1) };
     }
 
-    private checkSameVersion(response: Response, range: ContentRange): void {
+    /** The file from its beginning, of which `wanted` bytes are read. */
+    private async askForAll(wanted: number, attempt: Attempt): Promise<Answer> {
+        const response = await this.request(undefined, attempt);
+        if (response.status !== 200) throw this.refusal(response);
+        const total = isEncoded(response) ? undefined : contentLength(response);
+        this.checkSameVersion(response, total);
+        return { response, announced: total ?? this.version.total ?? Infinity, wanted };
+    }
+
+    /** The whole file, for those who read here and there. Brought once; what arrived before a failure is skipped. */
+    private async hold(signal: AbortSignal | undefined): Promise<BlobSource> {
+        this.held ??= this.bring(signal).catch((error: unknown) => {
+            this.held = undefined;
+            throw error;
+        });
+        return await this.held;
+    }
+
+    private async bring(signal: AbortSignal | undefined): Promise<BlobSource> {
+        const { total = 0 } = this.version;
+        if (total > mostHeldBytes) throw this.tooLargeToHold();
+        const gathered = new Gathered();
+        const { note } = this;
+        const tell = () => this.onDownload?.({ done: gathered.size, total, note });
+        tell();
+        await this.persist(signal, async (attempt) => {
+            const answer = await this.askForAll(this.version.total ?? Infinity, attempt);
+            for await (const piece of after(gathered.size, this.body(answer, attempt))) {
+                gathered.add(piece);
+                if (gathered.size > mostHeldBytes) throw this.tooLargeToHold();
+                tell();
+            }
+            return true;
+        });
+        return new BlobSource(gathered.blob(), this.name);
+    }
+
+    private tooLargeToHold(): LapidaryError {
+        const most = `${mostHeldBytes / 1024 ** 3} GiB`;
+        return new LapidaryError(
+            'out_of_memory',
+            `${this.whole}, and it is larger than the ${most} that are held in memory; download it and open it from disk`,
+        );
+    }
+
+    private async request(range: { first: number; last: number } | undefined, attempt: Attempt): Promise<Response> {
+        const response = await fetch(this.url, {
+            // Compression on the way would make the byte positions meaningless.
+            headers: {
+                ...this.headers,
+                ...(range && { range: `bytes=${range.first}-${range.last}` }),
+                'accept-encoding': 'identity',
+            },
+            signal: attempt.signal,
+            cache: 'no-store',
+        });
+        this.answered = true;
+        return response;
+    }
+
+    /** What an answer means that has nothing of the file in it. */
+    private refusal(response: Response): Error {
+        const { status } = response;
+        discard(response);
+        if (status === 404 || status === 410) {
+            return new LapidaryError('not_found', `there is no file at ${this.shown} (HTTP ${status})`);
+        }
+        if (status === 401 || status === 403) {
+            return new LapidaryError('io', `${this.shown} may not be read without permission (HTTP ${status})`);
+        }
+        if (status === 408 || status === 429 || status >= 500) return new Passing(`the server answers HTTP ${status}`);
+        if (status === 416 && this.size > 0) {
+            return new LapidaryError('io', `${this.shown} became shorter on the server while it was read`);
+        }
+        if (status === 200 || status === 206) {
+            return new LapidaryError('io', `the server of ${this.shown} sends parts of the file at one time and all of it at another`);
+        }
+        return new LapidaryError('io', `${this.shown} could not be read: the server answers HTTP ${status}`);
+    }
+
+    private checkSameVersion(response: Response, length: number | undefined): void {
         const now = versionHeaders(response);
         const { total, etag, modified } = this.version;
         const otherEtag = etag !== null && now.etag !== null && etag !== now.etag;
         // Mirrors of one file may have their own dates, so these count only where there is nothing better.
         const otherDate = etag === null && modified !== null && now.modified !== null && modified !== now.modified;
-        if (range.total === total && !otherEtag && !otherDate) return;
+        const otherLength = length !== undefined && total !== undefined && length !== total;
+        if (!otherLength && !otherEtag && !otherDate) return;
         discard(response);
-        const how = range.total === total ? '' : ` from ${total} to ${range.total} bytes`;
+        const how = otherLength ? ` from ${total} to ${length} bytes` : '';
         throw new LapidaryError('io', `${this.shown} changed${how} on the server while it was read; open it again`);
     }
 
@@ -238,77 +357,63 @@ export class HttpSource implements ByteSource {
         return `nothing arrived for ${this.timeoutMs / 1000} s`;
     }
 
-    /** Appends the body, which must be `promised` bytes long, to the target. */
-    private async receive(response: Response, target: Target, promised: number, attempt: Attempt): Promise<void> {
-        for await (const piece of this.body(response, promised, attempt)) {
+    private async receive(answer: Answer, target: Target, attempt: Attempt): Promise<void> {
+        for await (const piece of this.body(answer, attempt)) {
             target.bytes.set(piece, target.filled);
             target.filled += piece.length;
         }
     }
 
-    /** The body piece by piece; it must be `promised` bytes long. */
-    private async *body(response: Response, promised: number, attempt: Attempt): AsyncGenerator<Uint8Array> {
+    /** What is wanted of the body, piece by piece. */
+    private async *body({ response, announced, wanted }: Answer, attempt: Attempt): AsyncGenerator<Uint8Array> {
         const reader = response.body?.getReader();
-        let left = promised;
+        let arrived = 0;
         try {
-            while (reader) {
+            // Where all of it is wanted the end is waited for, since only that tells that there is no more than announced.
+            while (reader && (arrived < wanted || wanted === announced)) {
                 const { done, value } = await reader.read();
                 if (done) break;
                 attempt.heard();
-                left -= value.length;
-                if (left < 0) {
+                const left = wanted - arrived;
+                arrived += value.length;
+                if (arrived > announced) {
                     throw new LapidaryError('io', `the server of ${this.shown} sends more bytes than it announced`);
                 }
-                yield value;
+                yield value.length > left ? value.subarray(0, left) : value;
             }
         } finally {
             // Not awaited: a connection that hangs may also hang in its farewell.
             reader?.cancel().catch(() => undefined);
         }
-        if (left > 0) throw new Passing('the connection ended before everything had arrived');
+        if (arrived < wanted && announced !== Infinity) {
+            throw new Passing('the connection ended before everything had arrived');
+        }
+    }
+}
+
+/** Without the first `count` bytes. */
+async function* after(count: number, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let left = count;
+    for await (const piece of pieces) {
+        if (piece.length > left) yield left === 0 ? piece : piece.subarray(left);
+        left = Math.max(0, left - piece.length);
+    }
+}
+
+async function* pieces(
+    source: ByteSource,
+    offset: number,
+    length: number,
+    signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+    for (let at = offset; at < offset + length; at += heldPieceBytes) {
+        yield await source.read(at, Math.min(heldPieceBytes, offset + length - at), signal);
     }
 }
 
 /** Opens the URL, and, when it names the first piece of a split model, all the pieces. */
 export async function openHttp(address: string | URL, options: HttpOptions = {}): Promise<HttpSource[]> {
     return await openAll(shardUrls(parseHttpUrl(address)), (url) => HttpSource.open(url, options));
-}
-
-/** One connection: ends when the caller stops, the source closes, or nothing was heard for too long. */
-class Attempt {
-    timedOut = false;
-    private readonly controller = new AbortController();
-    private readonly stop = () => this.controller.abort();
-    private timer: ReturnType<typeof setTimeout>;
-
-    constructor(
-        private readonly timeoutMs: number,
-        private readonly stops: readonly AbortSignal[],
-    ) {
-        for (const signal of stops) signal.addEventListener('abort', this.stop);
-        this.timer = this.startTimer();
-    }
-
-    get signal(): AbortSignal {
-        return this.controller.signal;
-    }
-
-    heard(): void {
-        clearTimeout(this.timer);
-        this.timer = this.startTimer();
-    }
-
-    end(): void {
-        clearTimeout(this.timer);
-        for (const signal of this.stops) signal.removeEventListener('abort', this.stop);
-    }
-
-    private startTimer(): ReturnType<typeof setTimeout> {
-        return setTimeout(() => {
-            this.timedOut = true;
-            this.controller.abort();
-        }, this.timeoutMs);
-    }
 }
 
 export function parseHttpUrl(address: string | URL): URL {
@@ -355,6 +460,18 @@ function versionHeaders(response: Response): { etag: string | null; modified: st
     };
 }
 
+function contentLength(response: Response): number | undefined {
+    const text = response.headers.get('content-length') ?? '';
+    const length = /^\d+$/.test(text) ? Number(text) : NaN;
+    return Number.isSafeInteger(length) ? length : undefined;
+}
+
+/** By its type and by how it begins: there are servers that call everything text/html. */
+function looksLikePage(response: Response, start: Uint8Array): boolean {
+    const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(response.headers.get('content-type') ?? '');
+    return isHtml && /^$|^[<\s\uFEFF\xEF]/.test(String.fromCharCode(...start));
+}
+
 function isEncoded(response: Response): boolean {
     const encoding = response.headers.get('content-encoding');
     return encoding !== null && encoding !== '' && encoding !== 'identity';
@@ -362,33 +479,4 @@ function isEncoded(response: Response): boolean {
 
 function discard(response: Response): void {
     response.body?.cancel().catch(() => undefined);
-}
-
-/** Node's fetch hides what happened in `cause`; browsers do not tell at all. */
-function describe(error: unknown): string {
-    if (error instanceof Passing) return error.message;
-    const cause = error instanceof Error ? error.cause : undefined;
-    const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : undefined;
-    const known: Record<string, string> = {
-        ECONNREFUSED: 'the server refuses the connection',
-        ENOTFOUND: 'the name of the server is not known',
-        EAI_AGAIN: 'the name of the server could not be looked up',
-        ECONNRESET: 'the connection broke off',
-        UND_ERR_SOCKET: 'the connection broke off',
-    };
-    if (code !== undefined) return known[code] ?? `the connection failed (${code})`;
-    return `the server cannot be reached (${messageOf(cause ?? error)})`;
-}
-
-async function pause(milliseconds: number, stops: readonly AbortSignal[]): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-        const finish = (settle: () => void) => {
-            clearTimeout(timer);
-            for (const signal of stops) signal.removeEventListener('abort', stop);
-            settle();
-        };
-        const stop = () => finish(() => reject(cancelledError()));
-        const timer = setTimeout(() => finish(resolve), milliseconds);
-        for (const signal of stops) signal.addEventListener('abort', stop);
-    });
 }

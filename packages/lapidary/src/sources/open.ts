@@ -32,8 +32,8 @@ export async function openPrepared(
     switch (prepared.kind) {
         case 'url': {
             const { url, headers, cache } = prepared;
-            if (!cache) return { sources: await openHttp(url, { headers, ...stop }) };
-            return { sources: await openCachedPieces(url, { http: { headers }, onProgress: onDownload, ...stop }) };
+            if (!cache) return { sources: await openHttp(url, { headers, onDownload, ...stop }) };
+            return { sources: await openCachedPieces(url, { http: { headers, onDownload }, onProgress: onDownload, ...stop }) };
         }
         case 'blobs':
             return { sources: prepared.blobs.map((blob) => new BlobSource(blob)) };

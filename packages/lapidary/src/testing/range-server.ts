@@ -16,7 +16,7 @@ const dist = fileURLToPath(new URL('..', import.meta.url));
 const pieceBytes = 256 * 1024;
 
 export class RangeServer {
-    /** Requests for more than the single byte that asks for the size. */
+    /** Requests for more than the two bytes that ask for the size. */
     readonly log: LoggedRequest[] = [];
     /** No byte from here on is sent before it is set higher. */
     stallAt = Infinity;
@@ -68,7 +68,7 @@ export class RangeServer {
         const first = Number(from);
         const last = Math.min(Number(to), this.bytes.length - 1);
         if (!(first <= last)) return void response.writeHead(416).end();
-        if (last > 0) this.log.push({ name, first, last });
+        if (last > 1) this.log.push({ name, first, last });
         response.writeHead(206, {
             'content-range': `bytes ${first}-${last}/${this.bytes.length}`,
             'content-length': last - first + 1,
