@@ -33,8 +33,10 @@ override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // a tile's
 @group(0) @binding(3) var<storage, read> aux: array<u32>;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 // [8 vec4 of k, row or token]: neighbouring threads read neighbouring places.
-var<workgroup> tile_w: array<vec4f, 8u * kRows>;
-var<workgroup> tile_x: array<vec4f, 8u * kTokens>;
+override kTileWVecs: u32 = 8u * kRows;
+override kTileXVecs: u32 = 8u * kTokens;
+var<workgroup> tile_w: array<vec4f, kTileWVecs>;
+var<workgroup> tile_x: array<vec4f, kTileXVecs>;
 
 // Row r of the tile that begins with output `first`; beyond the end the last one is repeated.
 fn w_row(expert: u32, first: u32, r: u32) -> u32 {

@@ -5,7 +5,8 @@ struct Activations {
 }
 
 override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
-var<workgroup> held: array<vec4f, 16u * kHeldUnits>;  // [run · 4 + i][unit]
+override kHeldVecs: u32 = 16u * kHeldUnits;
+var<workgroup> held: array<vec4f, kHeldVecs>;  // [run · 4 + i][unit]
 
 // Eight e of x, from thread t.
 fn keep_eight(e: u32, t: u32, v: Eight) {

@@ -25,8 +25,10 @@ fn whole(x: vec4f, scale: f32, most: f32) -> vec4f {
 // A key and a value on their way into the cache, and the largest size in every 8 elements of each: a vec4 for 32. Where a
 // row has one scale, the first vec4 has the largest of all.
 override kSpans: u32 = (kDim + 31u) / 32u;
-var<workgroup> own: array<f32, 2u * kDim>;
-var<workgroup> peaks: array<vec4f, 2u * kSpans>;
+override kOwnFloats: u32 = 2u * kDim;
+override kPeakVecs: u32 = 2u * kSpans;
+var<workgroup> own: array<f32, kOwnFloats>;
+var<workgroup> peaks: array<vec4f, kPeakVecs>;
 
 // The peaks of the row that is `row` 0 or 1 of `own`, found by `lanes` threads.
 fn find_peaks(row: u32, lane: u32, lanes: u32) {

@@ -19,8 +19,8 @@ override kTiles: u32 = (kMost + 63u) / 64u;
 @group(0) @binding(2) var<storage, read> dy: array<vec4f>;
 @group(0) @binding(3) var<storage, read> lists: array<u32>;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4f>;
-var<workgroup> tile_w: array<vec4f, 32 * 16>;  // [row, four columns]
-var<workgroup> tile_y: array<vec4f, 32 * 16>;  // [row, four tokens]; a group's place is group ^ (row / 4 % 8 · 2)
+var<workgroup> tile_w: array<vec4f, 512>;  // [32 rows, 16 · four columns]
+var<workgroup> tile_y: array<vec4f, 512>;  // [32 rows, 16 · four tokens]; a group's place is group ^ (row / 4 % 8 · 2)
 
 // Where in dy and dx the token is that comes `i`-th.
 fn token_at(expert: u32, i: u32) -> u32 {

@@ -1,0 +1,120 @@
+// Every module of WGSL that can come out of `shader`, looked at as a whole: browsers differ in which of them they compile.
+// With LAPIDARY_WGSL_OUT they are also written to that folder, for the compilers of other browsers (tools/check-wgsl).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "kernels/check/suites.h"
+#include "kernels/kernel.h"
+
+namespace lapidary::kernels {
+namespace {
+
+std::vector<Formats> formats_for(const Kernel& kernel) {
+    if (!kernel.reads_weights()) return {Format::f32};
+    // Only these take a second format.
+    const bool pairs = (kernel.needs & (needs::activations | needs::ready_planes)) != 0;
+    std::vector<Formats> out;
+    for (int f = 0; f <= int(Format::f32); ++f) {
+        if ((kernel.needs & needs::ready_planes) != 0 && !holds_whole_numbers(Format(f))) continue;
+        out.emplace_back(Format(f));
+        for (int g = 0; pairs && g <= int(Format::f32); ++g) {
+            if (holds_whole_numbers(Format(f)) == holds_whole_numbers(Format(g))) out.push_back({Format(f), Format(g)});
+        }
+    }
+    return out;
+}
+
+// By a name that can be a file's.
+std::map<std::string, std::string> every_shader() {
+    std::map<std::string, std::string> out;
+    std::set<std::string> seen;  // most kernels do not care about most of what there is to choose
+    for (const check::Suite& suite : check::suites()) {
+        const Kernel& kernel = suite.kernel;
+        for (const Formats& formats : formats_for(kernel)) {
+            for (const Reduction reduction : {Reduction::shared, Reduction::subgroup}) {
+                for (const Activations activations : {Activations::floats, Activations::planes}) {
+                    for (const KvFormat kv : kKvFormats) {
+                        std::string text = shader(kernel, formats, {reduction, activations, kv});
+                        if (!seen.insert(text).second) continue;
+                        std::string name = std::string(kernel.name) + "-" + formats.name();
+                        name += reduction == Reduction::shared ? "-shared" : "-subgroup";
+                        name += activations == Activations::floats ? "-floats-" : "-planes-";
+                        out.emplace(name + std::string(kv_format_name(kv)), std::move(text));
+                    }
+                }
+            }
+        }
+    }
+    return out;
+}
+
+// What lies between `before` and the next `after`, wherever that is.
+std::vector<std::string_view> all_between(std::string_view text, std::string_view before, std::string_view after) {
+    std::vector<std::string_view> out;
+    for (size_t at = text.find(before); at != std::string_view::npos; at = text.find(before, at)) {
+        at += before.size();
+        out.push_back(text.substr(at, text.find(after, at) - at));
+    }
+    return out;
+}
+
+// "kCols=64,kDim=64": a value for each constant that a pipeline must give one.
+std::string values_for(std::string_view text) {
+    std::string out;
+    for (const std::string_view constant : all_between(text, "override ", ";")) {
+        if (constant.find('=') != std::string_view::npos) continue;
+        const size_t colon = constant.find(':');
+        out += (out.empty() ? "" : ",") + std::string(constant.substr(0, colon));
+        out += constant.substr(colon) == ":f32" ? "=1" : "=64";
+    }
+    return out;
+}
+
+bool is_name_or_number(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+TEST(EveryShader, NamesTheSizesOfItsArrays) {
+    // Where a size is an expression of constants that has no name of its own, Firefox's compiler ends the whole browser.
+    const auto all = every_shader();
+    EXPECT_GT(all.size(), 300u);
+    size_t arrays = 0;
+    for (const auto& [name, text] : all) {
+        for (const std::string_view variable : all_between(text, "var<workgroup>", ";")) {
+            if (variable.find(":array<") == std::string_view::npos) continue;
+            ++arrays;
+            const size_t comma = variable.rfind(',');
+            ASSERT_NE(comma, std::string_view::npos) << name << ": " << variable;
+            const std::string_view size = variable.substr(comma + 1, variable.rfind('>') - comma - 1);
+            EXPECT_TRUE(is_name_or_number(size)) << name << ": the size in '" << variable << "' needs an override of its own";
+        }
+    }
+    EXPECT_GT(arrays, all.size());
+}
+
+#ifndef __wasm__
+TEST(EveryShader, SaysWhichConstantsItNeeds) {
+    const char* folder = std::getenv("LAPIDARY_WGSL_OUT");
+    for (const auto& [name, text] : every_shader()) {
+        const std::string values = values_for(text);
+        EXPECT_EQ(values.find_first_of(" :;"), std::string::npos) << name << ": " << values;
+        if (folder == nullptr) continue;
+        // The values in a comment, in the first line.
+        const std::string path = std::string(folder) + "/" + name + ".wgsl";
+        std::FILE* file = std::fopen(path.c_str(), "wb");
+        ASSERT_NE(file, nullptr) << path;
+        const std::string whole = "// " + values + "\n" + text;
+        EXPECT_EQ(std::fwrite(whole.data(), 1, whole.size(), file), whole.size());
+        EXPECT_EQ(std::fclose(file), 0);
+    }
+}
+#endif
+
+}  // namespace
+}  // namespace lapidary::kernels
