@@ -98,6 +98,11 @@ export interface LoadOptions {
     /** For the requests to a URL. */
     headers?: Record<string, string>;
     onProgress?: (progress: LoadProgress) => void;
+    /**
+     * Called once, when the bytes are there and the header was read and found to be a model that can be run; its weights
+     * come next, and wait for this. Who has another model frees it here: until now it was of use.
+     */
+    onOpened?: (description: JsonObject) => void | Promise<void>;
     /** Stops loading; later it has no effect, `dispose` does that. */
     signal?: AbortSignal;
     /** What the engine has to say; nothing is printed unless told. */

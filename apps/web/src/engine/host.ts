@@ -9,21 +9,22 @@ import {
     type ModelSource,
     type Probe,
 } from 'lapidary';
-import { isAbort, withoutUndefined, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
+import { withoutUndefined, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
 import { openAiMessage } from '../chat/remote.js';
-import { sentence } from '../chat/answer.js';
-import { Observable } from '../store/observable.js';
 import { openBuiltin } from './builtin.js';
-import { choiceName, type BenchWish, type Calls, type DataWish, type EngineState, type LoadWish, type Method } from './protocol.js';
-import { RateMeter } from './rate.js';
+import type { BenchWish, Calls, DataWish, LoadWish, Method } from './protocol.js';
+import { Slot, type Opening } from './slot.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
 const longestLog = 500;
 
 export class EngineHost {
-    readonly state = new Observable<EngineState>({ phase: 'idle', name: '' });
-    private engine: LoadedEngine | undefined;
-    private loading: AbortController | undefined;
+    private readonly slot = new Slot<LoadedEngine>(
+        async (wish, opening) => await this.open(wish, opening),
+        ({ choice, ...wish }) => (choice.kind === 'builtin' ? undefined : { ...wish, choice: { kind: 'builtin' } }),
+        (level, text) => this.note(level, text),
+    );
+    readonly state = this.slot.state;
     private probed: Promise<Probe> | undefined;
     private readonly log: string[] = [];
 
@@ -35,29 +36,29 @@ export class EngineHost {
         signal: AbortSignal,
     ): Promise<Calls[M]['result']> {
         const calls: { [K in Method]: () => Promise<Calls[K]['result']> } = {
-            load: () => this.load(args as LoadWish),
-            cancel: async () => this.loading?.abort(),
+            load: () => this.slot.load(args as LoadWish),
+            cancel: async () => this.slot.cancel(),
             answer: () => this.answer(args as ChatRequest, emit as (delta: ChatDelta) => void, signal),
-            readData: async () => await (await workshop()).readData(await this.ready(signal), args as DataWish, signal),
-            plan: async () => await (await workshop()).plan(await this.ready(signal), args as Calls['plan']['args'], signal),
+            readData: async () => await (await workshop()).readData(await this.slot.ready(signal), args as DataWish, signal),
+            plan: async () => await (await workshop()).plan(await this.slot.ready(signal), args as Calls['plan']['args'], signal),
             train: async () =>
-                await (await workshop()).trainRun(await this.ready(signal), args as string, emit as never, signal),
+                await (await workshop()).trainRun(await this.slot.ready(signal), args as string, emit as never, signal),
             importAdapter: async () => {
                 const { name, ...files } = args as Calls['importAdapter']['args'];
                 const { importAdapter } = await import('./stored-adapters.js');
-                return await importAdapter(await this.ready(signal), files, name, this.state.value.name);
+                return await importAdapter(await this.slot.ready(signal), files, name, this.state.value.name);
             },
             exportAdapter: async () => {
                 const { id, format } = args as Calls['exportAdapter']['args'];
-                return await (await import('./stored-adapters.js')).exportAdapter(await this.ready(signal), id, format);
+                return await (await import('./stored-adapters.js')).exportAdapter(await this.slot.ready(signal), id, format);
             },
             bench: async () => {
-                const [engine, probe] = [await this.ready(signal), await this.probe()];
+                const [engine, probe] = [await this.slot.ready(signal), await this.probe()];
                 const { bench } = await import('./bench.js'); // few ask for it
                 return await bench(engine, args as BenchWish, probe, emit as never, signal);
             },
             selfTest: async () => {
-                const engine = await this.ready(signal);
+                const engine = await this.slot.ready(signal);
                 return await (await import('./self-test.js')).selfTest(engine, signal);
             },
             diagnostics: async () => ({ probe: await this.probe(), state: this.state.value, log: [...this.log] }),
@@ -65,60 +66,32 @@ export class EngineHost {
         return (await calls[method]()) as Calls[M]['result'];
     }
 
-    /** Replaces what is loaded. Never rejects: how it ended is in the state. */
-    async load(wish: LoadWish): Promise<void> {
-        this.loading?.abort();
-        const loading = new AbortController();
-        this.loading = loading;
-        const name = choiceName(wish.choice);
-        const meter = new RateMeter();
-        const show = (stage: NonNullable<EngineState['stage']>, done: number, total: number) => {
-            if (this.loading !== loading) return;
-            this.state.set({ phase: 'loading', wish, name, stage, progress: meter.measure(done, total) });
-        };
-        show(wish.choice.kind === 'builtin' ? 'download' : 'open', 0, 0);
-        this.note('info', `loading ${name}`);
-        try {
-            // First the old one: two may not fit.
-            await this.engine?.dispose();
-            this.engine = undefined;
-            const { signal } = loading;
-            const source = await this.source(wish, (done, total) => show('download', done, total), signal);
-            const engine = await Lapidary.load(source, {
-                backend: wish.backend,
-                workshop: wish.workshop ?? false,
-                ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
-                onProgress: ({ stage, done, total }) => show(stage, done, total),
-                // After a lost GPU: another one, or the CPU.
-                onInfo: (info) => {
-                    if (this.state.value.phase === 'ready') this.state.set({ phase: 'ready', wish, name, info });
-                },
-                signal,
-                log: (level, text) => this.note(level, text),
-            });
-            if (signal.aborted) return await engine.dispose();
-            this.engine = engine;
-            this.state.set({ phase: 'ready', wish, name, info: engine.info });
-            this.note('info', `${name} is ready: ${engine.info.why}`);
-        } catch (error) {
-            if (this.loading !== loading) return; // something else is being loaded by now
-            const problem = isAbort(error) ? 'Loading was stopped.' : sentence(error);
-            this.note('error', problem);
-            this.state.set({ phase: 'failed', wish, name, problem });
-        } finally {
-            if (this.loading === loading) this.loading = undefined;
-        }
+    /** Replaces what is loaded, once the new one is known to be a model. */
+    async load(wish: LoadWish): Promise<boolean> {
+        return await this.slot.load(wish);
     }
 
     async dispose(): Promise<void> {
-        this.loading?.abort();
-        await this.engine?.dispose();
-        this.engine = undefined;
+        await this.slot.dispose();
     }
 
     note(level: string, text: string): void {
         this.log.push(`${new Date().toISOString().slice(11, 23)} ${level}: ${text}`);
         if (this.log.length > longestLog) this.log.splice(0, this.log.length - longestLog);
+    }
+
+    private async open(wish: LoadWish, { signal, onProgress, onOpened, onInfo }: Opening): Promise<LoadedEngine> {
+        const source = await this.source(wish, (done, total) => onProgress('download', done, total), signal);
+        return await Lapidary.load(source, {
+            backend: wish.backend,
+            workshop: wish.workshop ?? false,
+            ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
+            onProgress: ({ stage, done, total }) => onProgress(stage, done, total),
+            onOpened,
+            onInfo,
+            signal,
+            log: (level, text) => this.note(level, text),
+        });
     }
 
     private async source(
@@ -145,40 +118,20 @@ export class EngineHost {
         return await this.probed.catch(() => undefined);
     }
 
-    /** Waits for a model that is being loaded. */
-    private async ready(signal: AbortSignal): Promise<LoadedEngine> {
-        for (;;) {
-            signal.throwIfAborted();
-            const { phase, problem } = this.state.value;
-            if (phase === 'ready' && this.engine) return this.engine;
-            if (phase === 'failed') throw new Error(problem ?? 'no model is loaded');
-            await new Promise<void>((resolve) => {
-                const done = () => {
-                    unsubscribe();
-                    signal.removeEventListener('abort', done);
-                    resolve();
-                };
-                const unsubscribe = this.state.subscribe(done);
-                signal.addEventListener('abort', done);
-            });
-        }
-    }
-
     private async answer(
         request: ChatRequest,
         emit: (delta: ChatDelta) => void,
         signal: AbortSignal,
     ): Promise<ChatOutcome> {
-        const engine = await this.ready(signal);
-        try {
-            return await this.answerWith(engine, request, emit, signal);
-        } catch (error) {
-            // A worker that died stays dead: the next question finds a new one.
-            const { wish } = this.state.value;
-            const broken = error instanceof LapidaryError && error.code === 'internal';
-            if (broken && wish && this.engine === engine) void this.load(wish);
-            throw error;
-        }
+        return await this.slot.use(async (engine) => {
+            try {
+                return await this.answerWith(engine, request, emit, signal);
+            } catch (error) {
+                // A worker that died stays dead: the next question finds a new one.
+                if (error instanceof LapidaryError && error.code === 'internal') void this.slot.renew(engine);
+                throw error;
+            }
+        }, signal);
     }
 
     private async answerWith(

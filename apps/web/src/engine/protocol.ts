@@ -29,16 +29,25 @@ export interface TransferProgress {
     secondsLeft?: number;
 }
 
+export type Stage = 'download' | 'open' | 'weights';
+
 export interface EngineState {
     /** `idle`: nobody asked for a model yet. */
     phase: 'idle' | 'loading' | 'ready' | 'failed';
     wish?: LoadWish;
     /** For people. */
     name: string;
-    stage?: 'download' | 'open' | 'weights';
+    stage?: Stage;
     progress?: TransferProgress;
     info?: EngineInfo;
     problem?: string;
+    /** Being fetched and looked at, while the one that is ready goes on answering. */
+    coming?: { name: string; stage: Stage; progress: TransferProgress };
+    /**
+     * Was asked for last and cannot be used. `kept`: what answered before goes on answering; otherwise the built-in
+     * model took its place.
+     */
+    refused?: { name: string; problem: string; kept: boolean };
 }
 
 export interface BenchWish {
@@ -67,7 +76,8 @@ export interface Diagnostics {
 
 /** The calls a tab can make, with what they take, tell meanwhile and give. */
 export interface Calls {
-    load: { args: LoadWish; event: never; result: void };
+    /** Whether it answers now; if not, the state says why. */
+    load: { args: LoadWish; event: never; result: boolean };
     cancel: { args: undefined; event: never; result: void };
     answer: {
         args: import('../chat/backend.js').ChatRequest;

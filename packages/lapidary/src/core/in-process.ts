@@ -15,9 +15,10 @@ export async function startLocal(
     options: LoadOptions,
     log: Log,
 ): Promise<Core> {
-    const { onProgress, onInfo, signal } = options;
+    const { onProgress, onInfo, onOpened, signal } = options;
     const runtime = await runtimeFor(options);
-    return await LocalCore.start(source, core, { runtime, log, onProgress, signal, ...(onInfo ? { onInfo } : {}) });
+    const told = { ...(onInfo ? { onInfo } : {}), ...(onOpened ? { onOpened } : {}) };
+    return await LocalCore.start(source, core, { runtime, log, onProgress, signal, ...told });
 }
 
 export async function checkLocal(request: CheckRequest, options: CheckOptions, log: Log): Promise<CheckReport> {

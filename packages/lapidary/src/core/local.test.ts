@@ -112,6 +112,30 @@ test('when building anew fails, the next call tries it again', async () => {
     await engine.dispose();
 });
 
+test('who waits is asked once, before the first weights, and may refuse', async () => {
+    const fake = new FakeModel();
+    const steps: string[] = [];
+    fake.onLoad = () => void steps.push('weights');
+    const core = await fake.start({}, {
+        onOpened: async ({ name }) => {
+            await Promise.resolve();
+            steps.push(`opened ${String(name)}`);
+        },
+    });
+    const engine = new LoadedEngine(core);
+    assert.deepEqual(steps, ['opened Fake', 'weights']);
+    fake.onGenerate = ({ engine: number, finish, fail }) => (number === 0 ? fail('device_lost', 'gone') : finish());
+    await engine.chat.completions.create({ messages: hello });
+    assert.deepEqual(steps, ['opened Fake', 'weights', 'weights'], 'not again after a loss');
+    await engine.dispose();
+
+    const refused = new FakeModel();
+    refused.onLoad = () => void steps.push('never');
+    await assert.rejects(refused.start({}, { onOpened: () => Promise.reject(new Error('no')) }), /no/);
+    assert.equal(steps.includes('never'), false);
+    assert.deepEqual(refused.closed, ['fake.gguf']);
+});
+
 test('other errors are told and not tried again', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

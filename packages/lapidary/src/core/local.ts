@@ -31,6 +31,8 @@ export interface LocalContext {
     log: Log;
     onProgress?: ((progress: LoadProgress) => void) | undefined;
     signal?: AbortSignal | undefined;
+    /** Waited for before the weights of the first load. */
+    onOpened?: LoadOptions['onOpened'];
     /** The engine was built anew and may be something else now. */
     onInfo?: (info: EngineInfo) => void;
     /** Whether this thread is the engine's own. */
@@ -295,6 +297,8 @@ export class LocalCore implements Core {
             if (description['supported'] === false) {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }
+            if (!this.current) await this.context.onOpened?.(description);
+            throwIfCancelled(signal);
             const { backend, why } = await choose(gpu);
             // The CPU reads every weight where it is.
             const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';

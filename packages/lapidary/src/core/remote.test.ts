@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { engineFile } from '../engine-file.js';
 import { LapidaryError } from '../error.js';
+import type { JsonObject } from '../json.js';
 import { LoadedEngine } from '../lapidary.js';
 import { openLocalModel } from '../local-model.js';
 import type { LoadProgress } from '../options.js';
@@ -21,7 +22,11 @@ const log: string[] = [];
 const progress: LoadProgress[] = [];
 const story = [{ role: 'user', content: 'Tell me a story.' }] as const;
 
-async function start(source: PreparedSource, signal?: AbortSignal): Promise<LoadedEngine> {
+async function start(
+    source: PreparedSource,
+    signal?: AbortSignal,
+    onOpened?: (description: JsonObject) => Promise<void>,
+): Promise<LoadedEngine> {
     const { port1, port2 } = new MessageChannel();
     serveCore(port2 as unknown as Port);
     port1.start();
@@ -34,6 +39,7 @@ async function start(source: PreparedSource, signal?: AbortSignal): Promise<Load
     const context = {
         log: (_: string, text: string) => void log.push(text),
         onProgress: (one: LoadProgress) => void progress.push(one),
+        onOpened,
         signal,
         terminate,
     };
@@ -126,6 +132,23 @@ test('loading in a worker can be stopped, and fails with the reason', async () =
         start({ kind: 'blobs', blobs: [new Blob(['not a model at all'])] }),
         (error) => error instanceof LapidaryError && error.code === 'bad_file',
     );
+});
+
+test('the weights wait until the page has made room, and a header that is wrong never asks for it', async () => {
+    const { sources } = await openLocalModel('builtin');
+    let asked = 0;
+    const makeRoom = async ({ architecture }: JsonObject) => {
+        asked++;
+        assert.equal(architecture, 'gemma4');
+        assert.ok(!progress.some(({ stage }) => stage === 'weights'));
+    };
+    progress.length = 0;
+    const other = await start({ kind: 'open', sources }, undefined, makeRoom);
+    assert.equal(asked, 1);
+    assert.ok(progress.some(({ stage }) => stage === 'weights'));
+    await other.dispose();
+    await assert.rejects(start({ kind: 'blobs', blobs: [new Blob(['not a model at all'])] }, undefined, makeRoom));
+    assert.equal(asked, 1);
 });
 
 test('when the worker dies, everybody who waits is told', async () => {

@@ -2,7 +2,8 @@
 import type { CallResult } from '../engine.js';
 import { LapidaryError, cancelledError } from '../error.js';
 import type { Progress, TokenizeOptions } from '../model.js';
-import type { EngineInfo, LoadProgress } from '../options.js';
+import type { JsonObject } from '../json.js';
+import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
@@ -40,6 +41,7 @@ export interface RemoteContext {
     log: Log;
     onProgress?: ((progress: LoadProgress) => void) | undefined;
     onInfo?: ((info: EngineInfo) => void) | undefined;
+    onOpened?: LoadOptions['onOpened'] | undefined;
     signal?: AbortSignal | undefined;
     /** Ends the worker. */
     terminate(): void;
@@ -60,7 +62,7 @@ export class RemoteCore implements Core {
         port: Port,
         source: PreparedSource,
         options: CoreOptions,
-        { log, onProgress, onInfo, signal, terminate }: RemoteContext,
+        { log, onProgress, onInfo, onOpened, signal, terminate }: RemoteContext,
         onFailure: (fail: (error: LapidaryError) => void) => void,
     ): Promise<RemoteCore> {
         const kept = source.kind === 'open' ? source.sources : [];
@@ -71,6 +73,7 @@ export class RemoteCore implements Core {
                 if (core) core.current = info;
                 onInfo?.(info);
             },
+            opened: async (description: JsonObject) => await onOpened?.(description),
             read: async ({ source: number, offset, length }: ReadArgs, { signal: stop }) => {
                 const bytes = await kept[number]?.read(offset, length, stop);
                 if (!bytes) throw new LapidaryError('internal', `there is no source ${number}`);

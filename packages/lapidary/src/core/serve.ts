@@ -29,6 +29,7 @@ export function serveCore(port: Port): void {
                 log: (level, text) => tellPage('log', { level, text }),
                 onProgress: (progress: LoadProgress) => emit(progress),
                 onInfo: (info) => tellPage('info', info),
+                onOpened: async (description) => await peer.call('opened', description, { signal }),
                 signal,
                 worker: true,
             });

@@ -85,12 +85,13 @@ async function startRemote(
     worker: Worker,
     prepared: PreparedSource,
     core: CoreOptions,
-    { onProgress, onInfo, signal }: LoadOptions,
+    { onProgress, onInfo, onOpened, signal }: LoadOptions,
     log: Log,
 ): Promise<Core> {
     const terminate = () => worker.terminate();
     try {
-        return await RemoteCore.start(worker, prepared, core, { log, onProgress, onInfo, signal, terminate }, (fail) => {
+        const context = { log, onProgress, onInfo, onOpened, signal, terminate };
+        return await RemoteCore.start(worker, prepared, core, context, (fail) => {
             worker.addEventListener('error', (event) => {
                 event.preventDefault();
                 const why = event.message || 'no reason was given';
