@@ -1,11 +1,16 @@
 // Loading weights, with the choice of where to compute.
 import { Option } from 'commander';
 import { kvFormats, type Backend, type Model, type TablePlace } from 'lapidary';
-import { diskMemory } from 'lapidary/node';
-import { ProgressLine } from './terminal.js';
+import { chooseBackend, diskMemory, nodeGpu, whyNoNodeGpu } from 'lapidary/node';
+import { ProgressLine, safeFor } from './terminal.js';
+
+export type BackendFlag = Backend | 'auto';
 
 export function backendOption(): Option {
-    return new Option('--backend <name>', 'where to compute').choices(['cpu', 'gpu']).default('cpu');
+    return new Option('--backend <name>', 'where to compute; auto is the GPU where there is one')
+        .choices(['auto', 'gpu', 'cpu'])
+        .default('auto')
+        .env('LAPIDARY_BACKEND');
 }
 
 export function kvOption(): Option {
@@ -18,17 +23,17 @@ export function embeddingsOption(): Option {
         .default('auto');
 }
 
-export function chooseBackend(name: string): Backend {
-    return name === 'gpu' ? 'gpu' : 'cpu';
-}
-
-/** `fresh`: the GPU is tried, whatever is known about it. */
+/** Tells which backend it became. Who left the choice to us hears why it is the slow one. */
 export async function loadWeights(
     model: Model,
-    backend: Backend,
+    wanted: BackendFlag,
     signal: AbortSignal,
-    { fresh = false, embeddings = 'auto' }: { fresh?: boolean; embeddings?: TablePlace } = {},
-): Promise<void> {
+    { fresh = false, embeddings = 'auto' }: { /** The GPU is tried, whatever is known about it. */ fresh?: boolean; embeddings?: TablePlace } = {},
+): Promise<Backend> {
+    const { backend, why } = await chooseBackend(wanted, () => nodeGpu(), whyNoNodeGpu);
+    if (wanted === 'auto' && backend === 'cpu') {
+        process.stderr.write(`lapidary: ${safeFor(process.stderr, why)}\n`);
+    }
     const progress = new ProgressLine('loading', 'bytes');
     try {
         await model.load(backend, {
@@ -37,6 +42,7 @@ export async function loadWeights(
             perLayerEmbeddings: embeddings,
             ...(fresh ? {} : { memory: diskMemory() }),
         });
+        return backend;
     } finally {
         progress.clear();
     }

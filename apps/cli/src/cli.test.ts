@@ -24,7 +24,7 @@ const wrong: [why: string, args: string[], sentence: RegExp][] = [
     ['no tokens', ['generate', 'builtin', '-n', '0'], /whole number/],
     ['a hexadecimal seed', ['generate', 'builtin', '--seed', '0x10'], /whole number/],
     ['a negative seed', ['generate', 'builtin', '--seed', '-3'], /whole number/],
-    ['an unknown backend', ['generate', 'builtin', '--backend', 'abacus'], /Allowed choices are cpu, gpu/],
+    ['an unknown backend', ['generate', 'builtin', '--backend', 'abacus'], /Allowed choices are auto, gpu, cpu/],
     ['no tokens for logits', ['logits', 'builtin', '--out', 'x'], /either --tokens or --tokens-file/],
     ['both kinds of tokens', ['logits', 'builtin', '--tokens', '1', '--tokens-file', 'f', '--out', 'x'], /either/],
     ['an empty list of tokens', ['logits', 'builtin', '--tokens', '', '--out', 'x'], /no token/],
@@ -97,7 +97,8 @@ test('every command explains itself with an example', async (t) => {
         }
         return text;
     };
-    const commands = [...stdout.matchAll(/^ {2}(\w+) .*/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
+    const list = /^Commands:\n(.*?)\n\n/ms.exec(stdout)?.[1] ?? '';
+    const commands = [...list.matchAll(/^ {2}(\w+) .*/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
     assert.ok(commands.length >= 14, commands.join());
     for (const command of commands) {
         assert.match(await explained(command), new RegExp(`Example:\n .*lapidary ${command}`), command);

@@ -47,6 +47,34 @@ test('the built-in model tells a story, the same one for the same seed', engine,
     assert.ok(json.completion_tokens > 0 && json.completion_tokens <= 24);
 });
 
+test('a prompt may come through a pipe, without the line break echo puts behind it', engine, async () => {
+    const args = ['generate', 'builtin', '-n', '8', '--temp', '0'];
+    const told = await lapidary([...args, '--prompt', 'Once upon a time']);
+    for (const end of ['\n', '\r\n', '']) {
+        const piped = await lapidary(args, { input: `Once upon a time${end}` });
+        assert.deepEqual(piped, told);
+    }
+    for (const input of ['', '\n', '  \n']) {
+        const { status, stdout, stderr } = await lapidary(args, { input });
+        assert.deepEqual([status, stdout], [2, '']);
+        assert.equal(stderr, 'lapidary: there is nothing to continue: the text is empty\n');
+    }
+});
+
+test('who leaves the backend open hears in one line why the CPU computes', engine, async () => {
+    // A driver that is not there: no computer has a GPU then.
+    const env = { LAPIDARY_BACKEND: 'auto', LAPIDARY_WEBGPU: '/nonexistent/index.js' };
+    for (const extra of [[], ['--backend', 'auto']]) {
+        const args = ['generate', 'builtin', '-n', '2', '--prompt', 'Once', ...extra];
+        const { status, stderr } = await lapidary(args, { env });
+        assert.equal(status, 0);
+        assert.match(stderr, /^lapidary: WebGPU could not be loaded .*, so the CPU computes\n$/s);
+    }
+    const { status, stderr } = await lapidary(['generate', 'builtin', '--prompt', 'Once', '--backend', 'gpu'], { env });
+    assert.equal(status, 1);
+    assert.match(stderr, /lapidary: the GPU cannot be used: /);
+});
+
 test('text becomes ids and ids become the text again', engine, async () => {
     const text = 'Once upon a time, 🦊!';
     const ids = (await lapidary(['tokenize', 'builtin', '--no-bos'], { input: text })).stdout.trim().split(' ');
@@ -218,7 +246,7 @@ test('perplexity is a number that makes sense', engine, async (t) => {
 test('a chat answers lines from a pipe and obeys its commands', engine, async (t) => {
     const saved = path.join(await temporaryFolder(t), 'talk.json');
     const input = `Hello!\n/stats\n/save ${saved}\n/nonsense\n/exit\nnever asked\n`;
-    const { status, stdout, stderr } = await lapidary(['chat', 'builtin', '-n', '8', '--seed', '1'], { input });
+    const { status, stdout, stderr } = await lapidary(['chat', '-n', '8', '--seed', '1'], { input }); // the built-in model
     assert.match(stderr, /wrote \d+ at .*\nSaved to .*\nThere is no command \/nonsense/);
     assert.equal(status, 0);
     const { messages } = JSON.parse(await fs.readFile(saved, 'utf8')) as { messages: { role: string; content: string }[] };

@@ -21,6 +21,17 @@ import { UsageError, exitStatus } from './errors.js';
 import { Interrupts } from './interrupt.js';
 import { safeFor, type Stream } from './terminal.js';
 
+const examples = `
+A model is a GGUF file, an http(s) URL, a model of the Ollama on this computer, or 'builtin'. Where there is a GPU it is used.
+
+Examples:
+  lapidary chat                            talk to the built-in model
+  lapidary chat gemma4:e2b                 talk to a model of Ollama's
+  echo "Once upon a time" | lapidary generate builtin
+  lapidary serve                           the web app, and the APIs of OpenAI and Ollama
+
+'lapidary help COMMAND' explains a command.`;
+
 function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     const program = new Command('lapidary')
         .description('Gemma 4 on your own computer')
@@ -30,22 +41,24 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
             // Commander says "error: …"; everything of ours starts with the program's name.
             outputError: (text, write) => write(text.replace(/^error: /, 'lapidary: ')),
         })
+        .addHelpText('after', examples)
         .exitOverride();
-    addInspect(program, interrupts);
+    // As help shows them: what people come for, then what they measure and check with.
+    addChat(program, interrupts);
+    addGenerate(program, interrupts);
+    addServe(program, interrupts);
     addModels(program);
+    addInspect(program, interrupts);
+    addTrain(program, interrupts);
+    addAdapters(program, interrupts);
+    addQuantize(program, interrupts);
     addTokenize(program, interrupts);
     addDetokenize(program, interrupts);
-    addLogits(program, interrupts);
-    addGenerate(program, interrupts);
-    addChat(program, interrupts);
-    addPerplexity(program, interrupts);
     addBench(program, interrupts);
-    addQuantize(program, interrupts);
-    addAdapters(program, interrupts);
+    addPerplexity(program, interrupts);
+    addLogits(program, interrupts);
     addSynth(program, interrupts);
-    addTrain(program, interrupts);
     addGradcheck(program, interrupts);
-    addServe(program, interrupts);
     addSelfTest(program, interrupts);
     return program;
 }

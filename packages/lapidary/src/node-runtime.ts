@@ -4,13 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
 import { diskMemory } from './gpu/memory-file.js';
-import { nodeGpu } from './gpu/node.js';
+import { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
 import { openLocalModel } from './local-model.js';
 import type { Runtime } from './runtime.js';
 
 export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
     findGpu: nodeGpu,
+    whyNoGpu: whyNoNodeGpu,
     gpuMemory: diskMemory(),
     totalMemory: () => os.totalmem(),
     openLocal: async (name) => {

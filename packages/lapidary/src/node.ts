@@ -1,7 +1,8 @@
 // `lapidary/node`: what needs a disk. Kept apart so that a browser's bundle never sees node:fs.
 export { engineFile, loadEngine } from './engine-file.js';
 export { diskMemory } from './gpu/memory-file.js';
-export { nodeGpu } from './gpu/node.js';
+export { chooseBackend, type Chosen } from './core/backend.js';
+export { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
 export { builtinFile, openLocalModel, openOllamaModel } from './local-model.js';
 export type { LocalModel } from './local-model.js';
 export { NodeDirectory, findStores, storeCandidates, thisComputer } from './ollama/node.js';

@@ -12,6 +12,8 @@ export interface Runtime {
     /** Without a module given, the one that came with the library. */
     makeEngine(options: EngineOptions & { workshop?: boolean }): Promise<Engine>;
     findGpu(log: Log): Promise<GPU | undefined>;
+    /** Once `findGpu` found nothing. */
+    whyNoGpu?: (() => string | undefined) | undefined;
     openLocal?: OpenLocal;
     /** Bytes of the machine, where that can be known. */
     totalMemory?: () => number;
@@ -30,7 +32,7 @@ export async function runtimeFor({
     // A GPU of the caller's own may be anything, whatever it calls itself.
     const remembers = rememberGpu && gpu === undefined;
     const gpuMemory = remembers ? (node ? node.gpuMemory : pageMemory) : undefined;
-    const runtime = { ...node, findGpu: await gpuFinder(gpu), gpuMemory };
+    const runtime = { ...node, findGpu: await gpuFinder(gpu), gpuMemory, whyNoGpu: gpu === undefined ? node?.whyNoGpu : undefined };
     if (node && wasm === undefined) {
         return { ...runtime, makeEngine: async (options) => await node.makeEngine({ workshop, ...options }) };
     }

@@ -7,6 +7,7 @@ import type { Interrupts } from '../interrupt.js';
 import { describeSpeed } from '../stats.js';
 import { ProgressLine, colours, safeFor } from '../terminal.js';
 import type { Conversation } from './conversation.js';
+import { WordWrap } from './wrap.js';
 
 const help = `/help          this list
 /system TEXT   how the model should behave; without TEXT, nothing special
@@ -137,23 +138,32 @@ type Show = [signal: AbortSignal, onEvent: (event: GenerateEvent) => void, onPro
 async function answering(interrupts: Interrupts, work: (...show: Show) => Promise<void>): Promise<void> {
     const { dim } = colours(process.stdout);
     const progress = new ProgressLine('reading', 'tokens');
+    // A pipe gets the text as it is.
+    const wrap = process.stdout.isTTY === true ? new WordWrap(() => process.stdout.columns || 80) : undefined;
     let shown = '';
     let kind = '';
+    const write = (text: string) => process.stdout.write(kind === 'reasoning' ? dim(text) : text);
+    const endPart = () => wrap && write(wrap.end());
     const onEvent = (event: GenerateEvent) => {
         progress.clear();
         if (event.type !== 'content' && event.type !== 'reasoning') return; // no tools are offered here
         // Thoughts are for eyes only: a pipe gets the answer.
         if (event.type === 'reasoning' && process.stdout.isTTY !== true) return;
-        if (kind === 'reasoning' && event.type === 'content') process.stdout.write('\n\n');
+        if (kind === 'reasoning' && event.type === 'content') {
+            endPart();
+            process.stdout.write('\n\n');
+            wrap?.restart();
+        }
         kind = event.type;
         shown += event.text;
         const text = safeFor(process.stdout, event.text);
-        process.stdout.write(event.type === 'reasoning' ? dim(text) : text);
+        write(wrap?.add(text) ?? text);
     };
     try {
         await work(interrupts.signal, onEvent, progress.update);
     } finally {
         progress.clear();
+        endPart();
         if (shown !== '' && !shown.endsWith('\n')) process.stdout.write('\n');
     }
 }

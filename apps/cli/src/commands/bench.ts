@@ -1,7 +1,7 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
 import type { JsonObject, KvFormat, TablePlace } from 'lapidary';
-import { backendOption, chooseBackend, embeddingsOption, kvOption, loadWeights } from '../backend.js';
+import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -13,7 +13,7 @@ interface Flags {
     number: number;
     depth: number;
     runs: number;
-    backend: string;
+    backend: BackendFlag;
     kv: KvFormat;
     embeddings: TablePlace;
     profile?: boolean;
@@ -54,10 +54,9 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary bench model.gguf --backend gpu -p 512 -n 128 --depth 4096')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
-            const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async ({ model, engine }) => {
                 const started = performance.now();
-                await loadWeights(model, backend, signal, {
+                const backend = await loadWeights(model, flags.backend, signal, {
                     fresh: flags.fresh === true,
                     embeddings: flags.embeddings,
                 });

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
 import type { Interrupts } from '../interrupt.js';
@@ -15,7 +15,7 @@ interface Flags extends SamplingFlags {
     think?: boolean;
     tokens: number;
     context?: number;
-    backend: string;
+    backend: BackendFlag;
     kv: KvFormat;
     adapter?: AdapterArgument[];
 }
@@ -24,7 +24,7 @@ export function addChat(program: Command, interrupts: Interrupts): void {
     const command = program
         .command('chat')
         .description('talk to a model; /help inside tells more')
-        .argument('<model>', modelHelp)
+        .argument('[model]', modelHelp, 'builtin')
         .option('--system <text>', 'how the model should behave')
         .option('--think', 'let the model think before it answers')
         .option('-n, --tokens <n>', 'the longest answer', parseInteger({ min: 1, max: 1_000_000 }), 4096)
@@ -36,11 +36,10 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary chat gemma4:e2b --system "Answer briefly." --think')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
-            const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async (open) => {
                 const { model, ollama } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
-                await loadWeights(model, backend, signal);
+                await loadWeights(model, flags.backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const system = flags.system ?? ollama?.model.system;

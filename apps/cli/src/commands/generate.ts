@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { KvFormat, TablePlace } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, chooseBackend, embeddingsOption, kvOption, loadWeights } from '../backend.js';
+import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -16,7 +16,7 @@ interface Flags extends SamplingFlags {
     prompt?: string;
     tokens: number;
     context?: number;
-    backend: string;
+    backend: BackendFlag;
     kv: KvFormat;
     embeddings: TablePlace;
     json?: boolean;
@@ -28,7 +28,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
         .command('generate')
         .description('continue a text')
         .argument('<model>', modelHelp)
-        .option('--prompt <text>', 'the text to continue; read from standard input when left out')
+        .option('--prompt <text>', 'the text to continue; without it standard input, less a line break at its end')
         .option('-n, --tokens <n>', 'write at most this many tokens', parseInteger({ min: 1, max: 1_000_000 }), 256)
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
     addSamplingOptions(command)
@@ -40,12 +40,12 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary generate builtin --prompt "Once upon a time" -n 100 --seed 7')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
-            const backend = chooseBackend(flags.backend);
             const prompt = flags.prompt ?? (await promptFromInput(signal));
+            if (prompt.trim() === '') throw new UsageError('there is nothing to continue: the text is empty');
             await withModel(argument, signal, async (open) => {
                 const { model, ollama } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
-                await loadWeights(model, backend, signal, { embeddings: flags.embeddings });
+                await loadWeights(model, flags.backend, signal, { embeddings: flags.embeddings });
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const progress = new ProgressLine('reading', 'tokens');
@@ -84,5 +84,6 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
 
 async function promptFromInput(signal: AbortSignal): Promise<string> {
     if (process.stdin.isTTY) throw new UsageError('there is nothing to continue: give --prompt');
-    return await readStandardInput(signal);
+    // What `echo` and editors put at the end is not part of the text.
+    return (await readStandardInput(signal)).replace(/\r?\n$/, '');
 }

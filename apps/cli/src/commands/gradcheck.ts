@@ -3,14 +3,14 @@ import { promises as fs } from 'node:fs';
 import type { Command } from 'commander';
 import { LapidaryError, type JsonObject } from 'lapidary';
 import { fileError } from 'lapidary/node';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { backendOption, loadWeights, type BackendFlag } from '../backend.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { formatTable } from '../terminal.js';
 
 interface Flags {
-    backend: string;
+    backend: BackendFlag;
     checkpointing: boolean;
     steps?: number;
     runs?: number;
@@ -34,8 +34,7 @@ export function addGradcheck(program: Command, { signal }: Interrupts): void {
                 throw fileError(error, file, 'read');
             });
             await withModel(argument, signal, async ({ engine, model }) => {
-                const backend = chooseBackend(flags.backend);
-                await loadWeights(model, backend, signal);
+                    const backend = await loadWeights(model, flags.backend, signal);
                 const { checkpointing, steps, runs } = flags;
                 const args = {
                     model: model.number,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { LapidaryError, type KvFormat } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readBinaryFile } from '../input.js';
 import { withSink, type Interrupts } from '../interrupt.js';
@@ -15,7 +15,7 @@ interface Flags {
     tokens?: number[];
     tokensFile?: string;
     out: string;
-    backend: string;
+    backend: BackendFlag;
     kv: KvFormat;
     atOnce?: number;
     adapter?: AdapterArgument[];
@@ -37,13 +37,12 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const tokens = await wantedTokens(flags);
-            const backend = chooseBackend(flags.backend);
             await withModel(argument, signal, async (open) => {
                 const { model } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
-                    await loadWeights(model, backend, signal);
+                    const backend = await loadWeights(model, flags.backend, signal);
                     const session = await model.createSession({ context: tokens.length, backend, kv: flags.kv, signal });
                     const progress = new ProgressLine('computing', 'tokens');
                     try {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, chooseBackend, kvOption, loadWeights } from '../backend.js';
+import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { readTextFile } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
@@ -12,7 +12,7 @@ import { ProgressLine } from '../terminal.js';
 interface Flags {
     file: string;
     window?: number;
-    backend: string;
+    backend: BackendFlag;
     kv: KvFormat;
     json?: boolean;
     adapter?: AdapterArgument[];
@@ -33,14 +33,13 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const { window, kv } = flags;
-            const backend = chooseBackend(flags.backend);
             const text = await readTextFile(flags.file);
             await withModel(argument, signal, async (open) => {
                 const { model } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 // Plain text: a special token spelled out in a book is not a special token.
                 const { tokens } = await model.tokenize(text, { parseSpecial: false });
-                await loadWeights(model, backend, signal);
+                await loadWeights(model, flags.backend, signal);
                 const session = await model.createSession({ signal, kv, ...(window === undefined ? {} : { context: window }) });
                 const progress = new ProgressLine('measuring', 'tokens');
                 const result = await session

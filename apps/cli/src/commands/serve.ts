@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import { adapterOption, readAdapters, type AdapterArgument } from '../adapters.js';
+import { backendOption, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
@@ -13,7 +14,7 @@ interface Flags {
     port: number;
     host: string;
     apiKey?: string;
-    backend: 'auto' | 'gpu' | 'cpu';
+    backend: BackendFlag;
     context?: number;
     queue: number;
     models: number;
@@ -38,7 +39,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
         .addOption(adapterOption())
         .addOption(keyOption())
-        .addOption(new Option('--backend <name>', 'where to compute').choices(['auto', 'gpu', 'cpu']).default('auto'))
+        .addOption(backendOption())
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)

@@ -2,9 +2,9 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import { LapidaryError, type Engine, type JsonObject, type Model } from 'lapidary';
+import { LapidaryError, type Backend, type Engine, type JsonObject, type Model } from 'lapidary';
 import { fileError } from 'lapidary/node';
-import { backendOption, chooseBackend, loadWeights } from '../backend.js';
+import { backendOption, loadWeights, type BackendFlag } from '../backend.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger, parseNumber } from '../numbers.js';
@@ -14,7 +14,7 @@ import { writeWhole } from '../whole-files.js';
 interface Flags {
     data: string;
     out: string;
-    backend: string;
+    backend: BackendFlag;
     rank: number;
     alpha?: number;
     targets: string[];
@@ -79,8 +79,8 @@ export function addTrain(program: Command, interrupts: Interrupts): void {
             await makeDirectory(flags.out);
             const saved = flags.resume ? await readFile(path.join(flags.out, checkpointFile)) : undefined;
             await withModel(argument, interrupts.signal, async ({ engine, model }) => {
-                await loadWeights(model, chooseBackend(flags.backend), interrupts.signal);
-                await train(engine, model, flags, data, saved, interrupts);
+                const backend = await loadWeights(model, flags.backend, interrupts.signal);
+                await train(engine, model, backend, flags, data, saved, interrupts);
             });
         });
 }
@@ -88,6 +88,7 @@ export function addTrain(program: Command, interrupts: Interrupts): void {
 async function train(
     engine: Engine,
     model: Model,
+    backend: Backend,
     flags: Flags,
     data: Uint8Array,
     saved: Uint8Array | undefined,
@@ -98,7 +99,7 @@ async function train(
     for (const error of listOf(read.json['errors'])) {
         process.stderr.write(`lapidary: ${flags.data}:${String(error['line'])}: ${String(error['message'])}\n`);
     }
-    const { json } = await engine.call('train.create', settingsOf(flags, model, read.json), { signal });
+    const { json } = await engine.call('train.create', settingsOf(flags, model, backend, read.json), { signal });
     const training = { train: Number(json['train']) };
     const plan = objectOf(json['plan']);
     const memory = Number(plan['memory'] ?? 0);
@@ -159,11 +160,11 @@ async function train(
     for (const { name, bytes } of files) say(`${path.join(flags.out, name)}: ${formatBytes(bytes.length)}`);
 }
 
-function settingsOf(flags: Flags, model: Model, data: JsonObject): JsonObject {
+function settingsOf(flags: Flags, model: Model, backend: Backend, data: JsonObject): JsonObject {
     return {
         model: model.number,
         data: Number(data['data']),
-        backend: chooseBackend(flags.backend),
+        backend,
         rank: flags.rank,
         ...(flags.alpha === undefined ? {} : { alpha: flags.alpha }),
         targets: flags.targets,

@@ -34,7 +34,7 @@ export async function lapidary(args: readonly string[], options: RunOptions = {}
     const child = spawn(process.execPath, [launcher, ...args], {
         cwd: options.cwd ?? root,
         // No store of the person who runs the tests, and nothing remembered but where all tests do (tools/test).
-        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', LAPIDARY_CACHE: cache, ...options.env },
+        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', LAPIDARY_CACHE: cache, LAPIDARY_BACKEND: 'cpu', ...options.env },
         stdio: ['pipe', 'pipe', 'pipe'],
     });
     const outcome: Outcome = { status: null, stdout: '', stderr: '' };

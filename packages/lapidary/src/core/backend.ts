@@ -9,12 +9,16 @@ export interface Chosen {
     why: string;
 }
 
+/** Why `findGpu` found nothing, where the surroundings know. */
+export type WhyNoGpu = () => string | undefined;
+
 export async function chooseBackend(
     wanted: Backend | 'auto',
     findGpu: () => Promise<GPU | undefined>,
+    whyNone?: WhyNoGpu,
 ): Promise<Chosen> {
     if (wanted === 'cpu') return { backend: 'cpu', why: 'the CPU was asked for' };
-    const problem = await whyNoGpu(findGpu, wanted === 'gpu');
+    const problem = await problemOf(findGpu, wanted === 'gpu', whyNone);
     if (wanted === 'auto') {
         if (problem === undefined) return { backend: 'gpu', why: 'WebGPU has an adapter' };
         return { backend: 'cpu', why: `${problem}, so the CPU computes` };
@@ -28,16 +32,21 @@ export async function chooseNewGpu(
     wanted: Backend | 'auto',
     findGpu: () => Promise<GPU | undefined>,
     lost: string,
+    whyNone?: WhyNoGpu,
 ): Promise<Chosen> {
-    const problem = await whyNoGpu(findGpu, wanted === 'gpu');
+    const problem = await problemOf(findGpu, wanted === 'gpu', whyNone);
     if (problem !== undefined) throw new LapidaryError('unsupported', problem);
     return { backend: 'gpu', why: `WebGPU gave a new device after ${lost}` };
 }
 
-async function whyNoGpu(findGpu: () => Promise<GPU | undefined>, software: boolean): Promise<string | undefined> {
+async function problemOf(
+    findGpu: () => Promise<GPU | undefined>,
+    software: boolean,
+    whyNone: WhyNoGpu = () => undefined,
+): Promise<string | undefined> {
     try {
         const gpu = await findGpu();
-        if (!gpu) return 'there is no WebGPU here';
+        if (!gpu) return whyNone() ?? 'there is no WebGPU here';
         const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
         if (!adapter) return 'WebGPU found no GPU';
         // Software pretending to be a GPU is slower than the CPU backend; who asks for it by name still gets it.

@@ -250,12 +250,12 @@ export class LocalCore implements Core {
         const { backend: wanted = 'auto' } = this.options;
         const { lost } = this;
         this.lost = undefined;
-        if (lost === undefined) return await this.build(signal, (gpu) => chooseBackend(wanted, gpu));
+        if (lost === undefined) return await this.build(signal, (gpu) => chooseBackend(wanted, gpu, this.context.runtime.whyNoGpu));
         let problem = '';
         for (const milliseconds of this.context.pauses ?? usualPauses) {
             await pause(milliseconds, signal);
             try {
-                return await this.build(signal, (gpu) => chooseNewGpu(wanted, gpu, lost));
+                return await this.build(signal, (gpu) => chooseNewGpu(wanted, gpu, lost, this.context.runtime.whyNoGpu));
             } catch (error) {
                 throwIfCancelled(signal);
                 problem = messageOf(error);

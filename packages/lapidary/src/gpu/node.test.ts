@@ -65,7 +65,7 @@ test('a package that is missing or is something else means no GPU, and a warning
 
 test('software is used only by those who ask for it, and a driver that was named stays', needsGpu, async () => {
     const none = { LAPIDARY_GPU: undefined, VK_ICD_FILENAMES: undefined, VK_DRIVER_FILES: undefined };
-    assert.match(await askNodeGpu(none), /found no driver named/);
+    assert.match(await askNodeGpu(none), /no driver named/);
     assert.match(await askNodeGpu({ ...none, LAPIDARY_GPU: 'swiftshader' }), /swiftshader/i);
     assert.match(
         await askNodeGpu({ ...none, LAPIDARY_GPU: 'swiftshader', VK_ICD_FILENAMES: '/mine.json' }),

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { messageOf } from '../error.js';
 import type { Log } from '../wasi.js';
 import { makeDawnPatient } from './dawn-patience.js';
+import { thisComputer, whyNoGpuAt } from './presence.js';
 
 /** A GPU in software, which comes with Chromium: slow, and everywhere the same. */
 const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
@@ -20,14 +21,20 @@ const dawnLacksInSoftware = ['use_vulkan_zero_initialize_workgroup_memory_extens
 
 /** Dawn hangs or crashes when this is collected as garbage while a device lives. */
 let implementation: Promise<GPU | undefined> | undefined;
+let absence: string | undefined;
 
 /**
- * WebGPU of this computer, or undefined when there is none; `log` hears why. LAPIDARY_WEBGPU names the index.js of the
+ * WebGPU of this computer, or undefined when there is none; `whyNoNodeGpu` tells why. LAPIDARY_WEBGPU names the index.js of the
  * package where npm has not installed it, and LAPIDARY_GPU=swiftshader computes in software.
  */
 export function nodeGpu(log: Log = () => undefined): Promise<GPU | undefined> {
     implementation ??= load(process.env, log);
     return implementation;
+}
+
+/** In words, once `nodeGpu` found nothing. */
+export function whyNoNodeGpu(): string | undefined {
+    return absence;
 }
 
 async function load(env: NodeJS.ProcessEnv, log: Log): Promise<GPU | undefined> {
@@ -39,15 +46,27 @@ async function load(env: NodeJS.ProcessEnv, log: Log): Promise<GPU | undefined> 
     const lacks = software ? [...dawnLacks, ...dawnLacksInSoftware] : dawnLacks;
     const flags = [`enable-dawn-features=${dawnHas.join()}`, `disable-dawn-features=${lacks.join()}`];
     const file = env['LAPIDARY_WEBGPU'];
+    if (!software && !file) absence = whyNoGpuAt(thisComputer);
+    if (absence !== undefined) return undefined;
     // Not a literal: the package is optional, and the compiler would insist on it.
     const name: string = file ? pathToFileURL(file).href : 'webgpu';
     try {
         const module: unknown = await import(name);
         return createFunction(module)(flags);
     } catch (error) {
-        log('warning', `WebGPU could not be loaded (${file || "npm package 'webgpu'"}): ${messageOf(error)}`);
+        if (!file && isMissing(error)) {
+            absence = `the optional npm package 'webgpu' is not installed`;
+        } else {
+            absence = `WebGPU could not be loaded (${file || "npm package 'webgpu'"}): ${messageOf(error)}`;
+            log('warning', absence);
+        }
         return undefined;
     }
+}
+
+function isMissing(error: unknown): boolean {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    return missing && error.message.includes("'webgpu'");
 }
 
 function createFunction(module: unknown): (flags: string[]) => GPU {

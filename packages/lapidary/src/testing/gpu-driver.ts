@@ -1,7 +1,7 @@
 // What C++ does with module "gpu", in a few lines of TypeScript: ids, addresses and operations over a fake engine.
 import { existsSync } from 'node:fs';
 import type { Engine } from '../engine.js';
-import { nodeGpu } from '../gpu/node.js';
+import { nodeGpu, whyNoNodeGpu } from '../gpu/node.js';
 import { FakeEngine } from './fake-engine.js';
 
 export const binding = { uniform: 0, read: 1, write: 2 } as const;
@@ -16,7 +16,7 @@ export async function gpuForTests(): Promise<GPU | string> {
     }
     let why = '';
     const gpu = await nodeGpu((_level, text) => (why = text));
-    if (!gpu) return why;
+    if (!gpu) return why || (whyNoNodeGpu() ?? 'no WebGPU');
     if (!(await gpu.requestAdapter())) return 'no GPU here, and no SwiftShader of Chromium either';
     return gpu;
 }
