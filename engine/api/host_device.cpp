@@ -29,6 +29,8 @@ gpu::Info parse_info(std::string_view text) {
         if (!info.adapter.empty()) info.adapter += ' ';
         info.adapter += printable(word);
     }
+    // Firefox tells no names.
+    if (info.adapter.empty()) info.adapter = "a GPU that does not tell its name";
     for (const Json& feature : chat::member(*json, "features")) {
         info.subgroups |= feature == "subgroups";
         info.f16 |= feature == "shader-f16";

@@ -92,7 +92,8 @@ TEST(EveryShader, NamesTheSizesOfItsArrays) {
             const size_t comma = variable.rfind(',');
             ASSERT_NE(comma, std::string_view::npos) << name << ": " << variable;
             const std::string_view size = variable.substr(comma + 1, variable.rfind('>') - comma - 1);
-            EXPECT_TRUE(is_name_or_number(size)) << name << ": the size in '" << variable << "' needs an override of its own";
+            EXPECT_TRUE(is_name_or_number(size))
+                << name << ": the size in '" << variable << "' needs an override of its own";
         }
     }
     EXPECT_GT(arrays, all.size());

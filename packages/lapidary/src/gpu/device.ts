@@ -1,6 +1,7 @@
 // One opened GPU: what it can do, what went wrong on it, and whether it is still there.
 import { LapidaryError, messageOf } from '../error.js';
 import { isSoftware } from './software.js';
+import { subgroupsCompile } from './subgroups.js';
 
 /** Asked for when the adapter has them; a kernel must do without any of them. */
 const usefulFeatures = [
@@ -140,7 +141,11 @@ async function requestDevice<Result>(gpu: GPU, wanted: readonly string[], made: 
         requiredFeatures: features as GPUFeatureName[], // names of experiments are not in the type
         requiredLimits: numericLimits(adapter.limits),
     });
-    return made(device, describe(gpu, device, adapter));
+    const info = describe(gpu, device, adapter);
+    if (info.features.includes('subgroups') && !(await subgroupsCompile(device))) {
+        info.features = info.features.filter((name) => !name.includes('subgroup'));
+    }
+    return made(device, info);
 }
 
 function numericLimits(limits: GPUSupportedLimits): Record<string, number> {

@@ -7,6 +7,7 @@ import type { ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
 import { checkBufferRange, clearBuffer, createBuffer } from './buffers.js';
 import { GpuDevice } from './device.js';
+import { Impatience } from './impatience.js';
 import { Loader } from './loader.js';
 import { Pipelines } from './pipelines.js';
 import { createProgram, programBytes, runProgram, timeProgram } from './programs.js';
@@ -31,6 +32,7 @@ export interface EngineSide {
 /** Everything that lives and dies with one device. */
 class Opened {
     readonly pipelines: Pipelines;
+    readonly impatience: Impatience;
     readonly readback: Readback;
     readonly loader: Loader;
     readonly info: Uint8Array;
@@ -40,8 +42,9 @@ class Opened {
         readonly resources: Resources,
     ) {
         this.pipelines = new Pipelines(gpu);
-        this.readback = new Readback(gpu);
-        this.loader = new Loader(gpu);
+        this.impatience = new Impatience(gpu);
+        this.readback = new Readback(gpu, this.impatience);
+        this.loader = new Loader(gpu, this.impatience);
         this.info = new TextEncoder().encode(JSON.stringify(gpu.info));
     }
 }
@@ -270,8 +273,8 @@ export class GpuHost {
     }
 
     private async sync(): Promise<void> {
-        const { gpu } = this.current();
-        const done = gpu.device.queue.onSubmittedWorkDone();
+        const { gpu, impatience } = this.current();
+        const done = impatience.until(gpu.device.queue.onSubmittedWorkDone());
         const problems = gpu.takeProblem();
         let problem: string | undefined;
         try {

@@ -4,6 +4,7 @@ import { throwIfCancelled } from '../error.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
 import { checkBufferRange } from './buffers.js';
 import type { GpuDevice } from './device.js';
+import type { Impatience } from './impatience.js';
 import type { BufferEntry } from './resources.js';
 
 const mebibyte = 1024 * 1024;
@@ -15,7 +16,10 @@ const largestPiece = 4 * mebibyte;
 export class Loader {
     private readonly room = new Room(mostInFlight);
 
-    constructor(private readonly gpu: GpuDevice) {}
+    constructor(
+        private readonly gpu: GpuDevice,
+        private readonly impatience: Impatience,
+    ) {}
 
     /** Done when the queue has taken all bytes: whatever is submitted afterwards sees them. */
     async load(
@@ -58,7 +62,7 @@ export class Loader {
         offset: number,
         signal: AbortSignal,
     ): Promise<void> {
-        const { gpu, room } = this;
+        const { gpu, impatience, room } = this;
         const giveBack = () => room.giveBack(length);
         try {
             throwIfCancelled(signal);
@@ -70,7 +74,7 @@ export class Loader {
             giveBack();
             throw error;
         }
-        gpu.device.queue.onSubmittedWorkDone().then(giveBack, giveBack);
+        impatience.until(gpu.device.queue.onSubmittedWorkDone()).then(giveBack, giveBack);
     }
 }
 

@@ -1,6 +1,7 @@
 // Bytes from the GPU: copied to a buffer that the CPU may look at, and from there to whoever asked.
 import { bufferUsage, mapModeRead } from './constants.js';
 import type { GpuDevice } from './device.js';
+import type { Impatience } from './impatience.js';
 
 const smallest = 256;
 /** A pool is for the small reads of every token; what is larger is rare and is not kept. */
@@ -10,7 +11,10 @@ const mostKept = 8;
 export class Readback {
     private free: GPUBuffer[] = [];
 
-    constructor(private readonly gpu: GpuDevice) {}
+    constructor(
+        private readonly gpu: GpuDevice,
+        private readonly impatience: Impatience,
+    ) {}
 
     /**
      * `encode` puts commands that fill the buffer it is given. They are submitted before this returns, so that what is
@@ -28,7 +32,7 @@ export class Readback {
             const encoder = gpu.device.createCommandEncoder();
             encode(encoder, staging);
             gpu.device.queue.submit([encoder.finish()]);
-            await staging.mapAsync(mapModeRead, 0, bytes);
+            await this.impatience.until(staging.mapAsync(mapModeRead, 0, bytes));
         } catch (error) {
             staging.destroy();
             throw await gpu.explain(error, 'reading from the GPU');

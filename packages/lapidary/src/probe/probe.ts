@@ -75,7 +75,7 @@ async function probeAdapter(adapter: GPUAdapter, measure: boolean): Promise<Prob
     const bandwidth = measure && !software ? await copyBandwidth(adapter).catch(() => undefined) : undefined;
     const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
     return {
-        adapter: [vendor, architecture, device, description].filter((word) => word !== '').join(' ') || 'unknown',
+        adapter: [vendor, architecture, device, description].filter((word) => word !== '').join(' ') || 'a GPU that does not tell its name',
         vendor,
         architecture,
         software,
@@ -96,8 +96,8 @@ function memoryEstimate(totalMemory: number | undefined): number {
 async function storageEstimate(): Promise<{ quota: number; usage: number } | undefined> {
     if (typeof navigator !== 'object' || typeof navigator.storage?.estimate !== 'function') return undefined;
     try {
-        const { quota = 0, usage = 0 } = await navigator.storage.estimate();
-        return { quota, usage };
+        const { quota, usage } = await navigator.storage.estimate();
+        return quota === undefined || usage === undefined ? undefined : { quota, usage }; // WebKitGTK tells neither
     } catch {
         return undefined; // pages without a home of their own may not ask
     }
