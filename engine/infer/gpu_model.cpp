@@ -18,6 +18,7 @@ struct GpuModel::Loader {
     Cancel cancel;
     uint64_t done = 0;
     uint64_t total = 0;
+    bool matrices = true;  // fills them
 
     // What one read asks for: bounds the memory in flight.
     static constexpr uint64_t kChunkBytes = 8 << 20;
@@ -98,6 +99,7 @@ struct GpuModel::Loader {
     }
 
     Task<Status> upload(const Weight& weight, uint64_t at_row, const GpuMatrix& matrix) {
+        if (!matrices) co_return Status{};
         const uint64_t rows = weight.rows * weight.slices;
         const uint64_t step = std::max<uint64_t>(1, kChunkBytes / weight.row_bytes());
         for (uint64_t row = 0; row < rows;) {
@@ -207,22 +209,36 @@ std::vector<float> GpuModel::vector(const Weight& weight) const {
     return it == vectors_.end() ? std::vector<float>{} : it->second;
 }
 
+Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
+    token_embd = CO_TRY(co_await loader.matrix({&table_->token_embd}));
+    output = CO_TRY(co_await loader.matrix({&table_->output}));
+    per_layer_model_proj = CO_TRY(co_await loader.matrix({&table_->per_layer_model_proj}));
+    for (const Weight* v : {&table_->output_norm, &table_->rope_freqs, &table_->per_layer_proj_norm}) {
+        CO_TRY(co_await loader.vector(*v));
+    }
+    for (const model::LayerWeights& layer : table_->layers) layers.push_back(CO_TRY(co_await loader.layer(layer)));
+    CO_TRY(co_await loader.per_layer_table(table_->per_layer_token_embd, place));
+    co_return co_await device_.sync(loader.cancel);
+}
+
 Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, const gguf::File& file,
                                                        std::shared_ptr<const model::Config> config,
                                                        std::shared_ptr<const model::WeightTable> table,
                                                        GpuChoice choice, TablePlace place, Progress progress,
                                                        Cancel cancel) {
-    std::shared_ptr<GpuModel> out(new GpuModel(device, config, table, std::move(choice)));
-    Loader loader{*out, file, std::move(progress), cancel, 0, model::weight_bytes(*table)};
-    out->token_embd = CO_TRY(co_await loader.matrix({&table->token_embd}));
-    out->output = CO_TRY(co_await loader.matrix({&table->output}));
-    out->per_layer_model_proj = CO_TRY(co_await loader.matrix({&table->per_layer_model_proj}));
-    for (const Weight* v : {&table->output_norm, &table->rope_freqs, &table->per_layer_proj_norm}) {
-        CO_TRY(co_await loader.vector(*v));
-    }
-    for (const model::LayerWeights& layer : table->layers) out->layers.push_back(CO_TRY(co_await loader.layer(layer)));
-    CO_TRY(co_await loader.per_layer_table(table->per_layer_token_embd, place));
-    CO_TRY(co_await device.sync(cancel));
+    std::shared_ptr<GpuModel> out(new GpuModel(device, std::move(config), table, std::move(choice)));
+    Loader loader{*out, file, std::move(progress), std::move(cancel), 0, model::weight_bytes(*table)};
+    CO_TRY(co_await out->fill(loader, place));
+    co_return out;
+}
+
+Task<Result<std::shared_ptr<GpuModel>>> GpuModel::plan(gpu::Device& device, const gguf::File& file,
+                                                       std::shared_ptr<const model::Config> config,
+                                                       std::shared_ptr<const model::WeightTable> table,
+                                                       GpuChoice choice, TablePlace place) {
+    std::shared_ptr<GpuModel> out(new GpuModel(device, std::move(config), std::move(table), std::move(choice)));
+    Loader loader{.out = *out, .file = file, .progress = {}, .cancel = {}, .matrices = false};
+    CO_TRY(co_await out->fill(loader, place));
     co_return out;
 }
 

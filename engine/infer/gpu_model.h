@@ -59,6 +59,11 @@ class GpuModel {
                                                         std::shared_ptr<const model::WeightTable> table,
                                                         GpuChoice choice, TablePlace place, Progress progress,
                                                         Cancel cancel);
+    // The same with matrices that nobody fills: for a device that only plans. Small weights are read.
+    static Task<Result<std::shared_ptr<GpuModel>>> plan(gpu::Device& device, const gguf::File& file,
+                                                        std::shared_ptr<const model::Config> config,
+                                                        std::shared_ptr<const model::WeightTable> table,
+                                                        GpuChoice choice, TablePlace place);
     ~GpuModel();
     GpuModel(const GpuModel&) = delete;
     GpuModel& operator=(const GpuModel&) = delete;
@@ -87,6 +92,7 @@ class GpuModel {
         : device_(device), config_(std::move(config)), table_(std::move(table)), choice_(std::move(choice)) {}
 
     struct Loader;
+    Task<Status> fill(Loader& loader, TablePlace place);
 
     gpu::Device& device_;
     std::shared_ptr<const model::Config> config_;

@@ -1,0 +1,54 @@
+// Prints the programs the engine would record, without weights and without a GPU.
+//
+//     dump_programs                       one line a program, as tests/data/programs.txt has them
+//     dump_programs --full                every dispatch with its constants, grid, and where what it binds comes from
+//     … --model NAME --profile NAME       only those
+#include <cstdio>
+#include <string_view>
+
+#include "testing/planned_programs.h"
+
+using namespace lapidary::testing;
+
+int main(int argc, char** argv) {
+    bool full = false;
+    std::string_view only_model;
+    std::string_view only_profile;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view argument = argv[i];
+        if (argument == "--full") {
+            full = true;
+        } else if (argument == "--model" && i + 1 < argc) {
+            only_model = argv[++i];
+        } else if (argument == "--profile" && i + 1 < argc) {
+            only_profile = argv[++i];
+        } else {
+            std::fputs("usage: dump_programs [--full] [--model NAME] [--profile NAME]\n", stderr);
+            return 2;
+        }
+    }
+    bool any = false;
+    for (const PlannedModel& model : planned_models()) {
+        if (!only_model.empty() && model.name != only_model) continue;
+        for (const Profile& profile : profiles()) {
+            if (!only_profile.empty() && profile.name != only_profile) continue;
+            any = true;
+            if (!full) {
+                std::fputs(program_digests(model, profile).c_str(), stdout);
+                continue;
+            }
+            each_program(model, profile, [&](std::string_view name, size_t dispatches, const std::string& text) {
+                std::printf("program %s %s: %s: %zu dispatches\n%s", std::string(model.name).c_str(),
+                            std::string(profile.name).c_str(), std::string(name).c_str(), dispatches, text.c_str());
+            });
+        }
+    }
+    if (!any) {
+        std::fputs("no such model or profile; there are\n ", stderr);
+        for (const PlannedModel& model : planned_models()) std::fprintf(stderr, " %s", std::string(model.name).c_str());
+        std::fputs("\n ", stderr);
+        for (const Profile& profile : profiles()) std::fprintf(stderr, " %s", std::string(profile.name).c_str());
+        std::fputs("\n", stderr);
+    }
+    return any ? 0 : 2;
+}
