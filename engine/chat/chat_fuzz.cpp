@@ -1,11 +1,11 @@
 // Arbitrary bytes for everything in this room that reads from outside: a model's output, a client's request.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "chat/call_syntax.h"
 #include "chat/markers.h"
 #include "chat/parser.h"
+#include "testing/fuzz.h"
 
 namespace lapidary::chat {
 namespace {
@@ -32,9 +32,7 @@ ParserOptions options(uint8_t bits) {
     return options;
 }
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
+using testing::check;
 
 void fuzz_output(uint8_t bits, uint8_t seed, std::string_view output) {
     std::vector<Event> whole;

@@ -1,19 +1,17 @@
 // Arbitrary bytes through every reader of adapters:
 //   build/asan/engine/adapter_fuzz -max_len=8192 -malloc_limit_mb=64 NEW_FINDINGS tests/data/fuzz/adapter
 #include <cstdint>
-#include <cstdlib>
 
 #include "lora/module_pattern.h"
 #include "lora/read.h"
 #include "lora/safetensors.h"
 #include "lora/write.h"
+#include "testing/fuzz.h"
 
 namespace lapidary::lora {
 namespace {
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
+using testing::check;
 
 // A model nobody trained, with matrices so small that the fuzzer can write adapters for it.
 model::WeightTable small_table() {

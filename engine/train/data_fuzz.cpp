@@ -1,33 +1,18 @@
 // Arbitrary bytes as a data set. Whatever comes out has the shape that training relies on.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
+#include "testing/fuzz.h"
 #include "train/data.h"
 
 namespace lapidary::train {
 namespace {
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
+using testing::check;
 
-// A vocabulary of the repository: run from its folder.
 const tokenizer::Tokenizer& vocabulary() {
-    static const auto tokenizer = [] {
-        std::FILE* file = std::fopen("models/storyteller-q4_k_m.gguf", "rb");
-        check(file != nullptr);
-        std::fseek(file, 0, SEEK_END);
-        Bytes bytes(size_t(std::ftell(file)));
-        std::rewind(file);
-        check(std::fread(bytes.data(), 1, bytes.size(), file) == bytes.size());
-        std::fclose(file);
-        MemorySource source(std::move(bytes));
-        const auto header = *gguf::read_header(source, {}).run_now();
-        check(header.has_value());
-        return *tokenizer::Tokenizer::create(*header);
-    }();
+    static const auto tokenizer =
+        *tokenizer::Tokenizer::create(testing::repository_header("models/storyteller-q4_k_m.gguf"));
     return *tokenizer;
 }
 
