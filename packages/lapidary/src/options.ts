@@ -93,6 +93,11 @@ export interface LoadOptions {
     adapters?: readonly (AdapterFiles & { scale?: number })[];
     /** Where the built-in model is; `models/storyteller-q4_k_m.gguf` beside the page unless told. */
     builtinUrl?: string | URL;
+    /**
+     * What the model's file must hash to: 64 hexadecimal digits, with or without `sha256:` before them. Another file is
+     * refused before anything of it is used. A model in several pieces has no one digest.
+     */
+    sha256?: string;
     /** Keep what a URL gives in the page's private files, where there are such: the next time it is there. True unless told. */
     cache?: boolean;
     /** For the requests to a URL. */

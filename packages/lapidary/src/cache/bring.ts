@@ -13,9 +13,10 @@ import {
     type Entry,
 } from './entries.js';
 import { BusyError, StorageFullError, type CacheStorageFs, type WritableFile } from './fs.js';
-import { JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
+import { canResume, JournalWriter, readJournal, type Header, type JournalState } from './journal.js';
 import type { ProgressMeter } from './progress.js';
 import { NotEnoughRoomError, requestPersistence } from './quota.js';
+import { checkSize } from '../sources/source.js';
 import type { RemoteSource, Wanted } from './remote.js';
 
 export interface BringParts {
@@ -37,6 +38,7 @@ export async function bring(parts: BringParts): Promise<void> {
     const remote = await want.open({ ...http, ...(signal ? { signal } : {}) });
     parts.meter.note = remote.note;
     try {
+        checkSize(remote.address, remote.size);
         await new Bringing(parts, remote).run();
     } finally {
         await want.release(remote);
@@ -165,10 +167,12 @@ class Bringing {
         const bytes = files.find(({ name }) => name === dataFile(key) || name === partFile(key));
         const known = state?.header;
         const same = known?.id === header.id && known.size === header.size && known.sha256 === header.sha256;
+        // Bytes that nothing tells from those of another version are not gone on with.
+        const sameVersion = same && (header.sha256 !== null || (canResume(header) && isVersion(known, header)));
         // Once complete, or of unknown history: the digest can vouch for bytes when the journal does not.
         const orphan = !state || (same && state.done === undefined && bytes?.name === dataFile(key));
         const adopt = header.sha256 !== null && bytes?.size === header.size && orphan;
-        if (same || adopt) return { state, adopt };
+        if (sameVersion || adopt) return { state, adopt };
         await removeEntry(fs, key);
         return { state: undefined, adopt: false };
     }
@@ -217,6 +221,10 @@ class Bringing {
 async function backToPart(fs: CacheStorageFs, key: string): Promise<void> {
     const files = await fs.list();
     if (files.some(({ name }) => name === dataFile(key))) await fs.move(dataFile(key), partFile(key));
+}
+
+function isVersion(known: Header, now: Header): boolean {
+    return known.etag === now.etag && (now.etag !== null || known.modified === now.modified);
 }
 
 function ignoreBusy(error: unknown): void {

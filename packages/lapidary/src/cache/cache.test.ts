@@ -336,6 +336,90 @@ test('leftovers that nobody can use are cleared away, and foreign files are left
     assert.equal((await cache.list())[0]?.state, 'damaged');
 });
 
+test('a server that lies about the size is refused before anything is made for it', async () => {
+    for (const size of [2 ** 43, Number.MAX_SAFE_INTEGER, Infinity, NaN, -1, 0.5]) {
+        const { fs, cache, remote } = make();
+        const liar: FakeRemote = Object.create(remote, { size: { get: () => size } }) as FakeRemote;
+        await assert.rejects(cache.open(liar), { code: 'limit', message: /cannot be right/ });
+        assert.deepEqual(fs.names, [], 'nothing is left that the next start would trip over');
+        assert.equal(remote.served, 0);
+    }
+});
+
+/** Breaks off a download after 4,000 bytes. */
+async function begun(fs: MemoryFs, remote: FakeRemote): Promise<void> {
+    const stop = new AbortController();
+    remote.onPiece = () => void (remote.served >= 4000 && stop.abort());
+    await assert.rejects(again(fs).open(remote, { signal: stop.signal }));
+}
+
+test('what nothing tells from another version is not gone on with at the next start', async () => {
+    const { fs } = make();
+    await begun(fs, new FakeRemote(noise(10_500, 7), null));
+    const fresh = new FakeRemote(file, null);
+    const source = await again(fs).open(fresh);
+    assert.deepEqual(await source.read(0, file.length), file);
+    assert.deepEqual(fresh.requests, [[0, file.length]]);
+});
+
+test('with a date it is gone on with, and with another date it is not', async () => {
+    for (const [date, first] of [['yesterday', 4000], ['today', 0]] as const) {
+        const { fs } = make();
+        await begun(fs, new FakeRemote(file, null, 'yesterday'));
+        const later = new FakeRemote(file, null, date);
+        const source = await again(fs).open(later);
+        assert.deepEqual(await source.read(0, file.length), file);
+        assert.equal(later.requests[0]?.[0], first);
+    }
+});
+
+test('a connection that breaks off where versions cannot be told apart begins again', async () => {
+    const { cache } = make();
+    const unmarked = new FakeRemote(noise(10_500, 7), null);
+    unmarked.breakAfter = 4000;
+    unmarked.onPiece = () => {
+        if (unmarked.served < 4000) return;
+        unmarked.bytes = file; // while the line was down, a new version was put there
+        unmarked.breakAfter = Infinity;
+    };
+    const source = await cache.open(unmarked, { retryDelayMs: 0 });
+    assert.deepEqual(await source.read(0, file.length), file);
+    assert.deepEqual(unmarked.requests.map(([offset]) => offset), [0, 0]);
+    // It does not begin again for ever.
+    const hopeless = Object.assign(new FakeRemote(file, null), { breakAfter: 4000, address: 'https://example.org/b' });
+    const message = /begins anew next time/;
+    await assert.rejects(again(new MemoryFs()).open(hopeless, { retries: 2, retryDelayMs: 0 }), { code: 'io', message });
+    assert.equal(hopeless.requests.length, 3);
+});
+
+test('room that ran out in the middle of a file without a mark: all of it comes again', async () => {
+    const { fs, cache } = make();
+    const unmarked = new FakeRemote(noise(10_500, 7), null);
+    unmarked.onPiece = () => void (unmarked.served >= 4000 && (fs.quota = 6000));
+    const onShortage = (): 'retry' => {
+        fs.quota = Infinity;
+        unmarked.onPiece = undefined;
+        unmarked.bytes = file;
+        return 'retry';
+    };
+    const source = await cache.open(unmarked, { onShortage });
+    assert.deepEqual(await source.read(0, file.length), file);
+});
+
+test('without storage the digest is compared all the same, and what is read later is what was compared', async () => {
+    for (const options of [{}, { cache: false as const }]) {
+        const remote = new FakeRemote(file);
+        const states = new Set<string>();
+        const source = await openCached(remote, { ...options, sha256, onProgress: ({ state }) => void states.add(state) });
+        assert.deepEqual(await source.read(4321, 100), file.slice(4321, 4421));
+        assert.deepEqual([...states], ['verifying']);
+        remote.bytes = noise(10_500, 7);
+        await assert.rejects(source.read(4321, 100), { code: 'io', message: /changed after its SHA-256 was compared/ });
+        const other = new FakeRemote(noise(10_500, 7));
+        await assert.rejects(openCached(other, { ...options, sha256 }), { code: 'bad_file', message: /was expected/ });
+    }
+});
+
 test('where there is no storage at all, the file is read from where it is', async () => {
     const remote = new FakeRemote(file);
     assert.equal(await openCached(remote), remote);

@@ -5,7 +5,7 @@ import { Passing } from '../sources/http.js';
 import { checksum } from './checksum.js';
 import { Chunks, type Run } from './chunks.js';
 import type { CacheStorageFs, WritableFile } from './fs.js';
-import type { JournalWriter } from './journal.js';
+import { canResume, type JournalWriter } from './journal.js';
 import { pause } from './pause.js';
 import { PrefixHash } from './prefix-hash.js';
 import type { ProgressMeter } from './progress.js';
@@ -33,7 +33,8 @@ const longestPauseMs = 30_000;
 export class Download {
     private readonly chunks: Chunks;
     private readonly have: boolean[];
-    private readonly hash = new PrefixHash();
+    private readonly resumes: boolean;
+    private hash = new PrefixHash();
     private readonly pending: { index: number; sum: string }[] = [];
     private pendingBytes = 0;
     private lastFlush = performance.now();
@@ -43,6 +44,7 @@ export class Download {
         const { header, sums } = parts.journal.state;
         this.chunks = new Chunks(header.size, header.chunkBytes);
         this.have = sums.map(() => false);
+        this.resumes = canResume(header);
     }
 
     /** Finds out which chunks are on disk as the journal says. Resolves to their bytes. */
@@ -96,6 +98,7 @@ export class Download {
 
     async fetchMissing(): Promise<void> {
         try {
+            if (!this.resumes) this.startOver();
             for (const run of this.missing) await this.fetchRun(run);
         } finally {
             // Also when it was stopped: what has arrived should not be fetched again. When even this fails, the reason
@@ -118,10 +121,19 @@ export class Download {
         return this.hash.digest();
     }
 
+    /** Forgets what has arrived, which may be of another version than what comes now. */
+    private startOver(): void {
+        this.have.fill(false);
+        this.done = 0;
+        this.hash = new PrefixHash();
+        this.pending.length = 0;
+        this.pendingBytes = 0;
+    }
+
     private async fetchRun(run: Run): Promise<void> {
         const { remote, meter, signal, retry } = this.parts;
         const end = this.chunks.offset(run.end);
-        const assembly = new Assembly(this.chunks, run.first);
+        let assembly = new Assembly(this.chunks, run.first);
         for (let failures = 0; assembly.position < end; ) {
             const before = assembly.index;
             let reason = 'the server sends too little at a time';
@@ -136,8 +148,12 @@ export class Download {
                 reason = error.message;
             }
             if (assembly.position >= end) return;
-            failures = assembly.index > before ? 1 : failures + 1;
+            failures = this.resumes && assembly.index > before ? 1 : failures + 1;
             if (failures > retry.retries) throw this.gaveUp(reason, failures);
+            if (!this.resumes) {
+                this.startOver();
+                assembly = new Assembly(this.chunks, run.first);
+            }
             meter.step('retrying', this.done + assembly.filled, this.chunks.size);
             // The line may be down for long: nothing that has arrived may depend on this page staying alive.
             await this.checkpoint();
@@ -172,7 +188,9 @@ export class Download {
 
     private gaveUp(reason: string, times: number): LapidaryError {
         const { address } = this.parts.remote;
-        const kept = `${this.done} of ${this.chunks.size} bytes are kept, and it goes on from there next time`;
+        const kept = this.resumes
+            ? `${this.done} of ${this.chunks.size} bytes are kept, and it goes on from there next time`
+            : 'the server does not tell one version of the file from another, so it begins anew next time';
         return new LapidaryError('io', `${address} could not be downloaded: ${reason} (tried ${times} times); ${kept}`);
     }
 }

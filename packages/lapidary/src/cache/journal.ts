@@ -3,8 +3,9 @@
 // damaged line, and what comes after it, counts as never written.
 import { LapidaryError } from '../error.js';
 import { isObject } from '../json.js';
+import { mostFileBytes } from '../sources/source.js';
 import { lineChecksum } from './checksum.js';
-import { Chunks } from './chunks.js';
+import { Chunks, defaultChunkBytes } from './chunks.js';
 import type { CacheStorageFs, WritableFile } from './fs.js';
 
 export interface Header {
@@ -36,7 +37,8 @@ export interface JournalState {
 
 // A journal is written by us, but who knows what happened to it since.
 const largestJournal = 256 * 1024 * 1024;
-const mostChunks = 4 * 1024 * 1024;
+const mostChunks = mostFileBytes / defaultChunkBytes;
+const largestChunk = 64 * 1024 * 1024;
 const formatVersion = 1;
 
 export async function readJournal(fs: CacheStorageFs, file: string): Promise<JournalState | undefined> {
@@ -104,9 +106,7 @@ function parseHeader(body: string): Header | undefined {
     if (!isObject(json) || json['lapidary'] !== formatVersion) return undefined;
     const { id, name, url, size, etag, modified, sha256, chunkBytes, created } = json;
     if (typeof id !== 'string' || typeof name !== 'string' || typeof url !== 'string') return undefined;
-    if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) return undefined;
-    if (typeof chunkBytes !== 'number' || !Number.isSafeInteger(chunkBytes) || chunkBytes <= 0) return undefined;
-    if (size / chunkBytes > mostChunks) return undefined;
+    if (typeof size !== 'number' || typeof chunkBytes !== 'number' || !fits(size, chunkBytes)) return undefined;
     return {
         id,
         name,
@@ -118,6 +118,18 @@ function parseHeader(body: string): Header | undefined {
         chunkBytes,
         created: typeof created === 'number' ? created : 0,
     };
+}
+
+/** Whether bytes that come later can be told to belong to those that are there: by the server, or by the digest. */
+export function canResume({ etag, modified, sha256 }: Header): boolean {
+    return etag !== null || modified !== null || sha256 !== null;
+}
+
+/** Whether as much can be kept account of. Everything that is made after these numbers is made after this. */
+export function fits(size: number, chunkBytes: number): boolean {
+    if (!Number.isSafeInteger(size) || size < 0 || size > mostFileBytes) return false;
+    if (!Number.isSafeInteger(chunkBytes) || chunkBytes <= 0 || chunkBytes > largestChunk) return false;
+    return size / chunkBytes <= mostChunks;
 }
 
 function checkedLine(line: string): string | undefined {
@@ -138,6 +150,9 @@ export class JournalWriter {
 
     /** Goes on with `state`, as it was read from this file, or begins anew. */
     static async open(fs: CacheStorageFs, name: string, begin: JournalState | Header): Promise<JournalWriter> {
+        if ('size' in begin && !fits(begin.size, begin.chunkBytes)) {
+            throw new LapidaryError('limit', `'${begin.name}' with its ${begin.size} bytes is too large for the cache`);
+        }
         const file = await fs.openWrite(name);
         try {
             if ('header' in begin) {

@@ -1,5 +1,5 @@
 // Where the bytes of a cached file come from. Any server that answers ranges will do; HttpSource is the usual one.
-import { LapidaryError } from '../error.js';
+import { parseDigest } from '../sources/digest.js';
 import { HttpSource, lastSegment, parseHttpUrl, type HttpOptions } from '../sources/http.js';
 import type { ByteSource } from '../sources/source.js';
 
@@ -42,11 +42,4 @@ export function wanted(source: string | URL | RemoteSource, digest: string | und
         open: async (options) => await HttpSource.open(url, options),
         release: async (remote) => await remote.close(),
     };
-}
-
-/** With or without Ollama's prefix. */
-function parseDigest(text: string): string {
-    const match = /^(?:sha256[:-])?([0-9a-fA-F]{64})$/.exec(text);
-    if (!match?.[1]) throw new LapidaryError('invalid_argument', `'${text}' is not a SHA-256 digest`);
-    return match[1].toLowerCase();
 }

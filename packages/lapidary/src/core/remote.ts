@@ -16,7 +16,7 @@ import { Moved, Peer, type Port } from './peer.js';
 /** Sources that are open in the page stay there; the worker asks for their bytes. */
 export type PostedSource =
     | Exclude<PreparedSource, { kind: 'open' }>
-    | { kind: 'kept'; sources: { size: number; name: string }[] };
+    | { kind: 'kept'; sources: { size: number; name: string }[]; sha256?: string };
 
 export interface ReadArgs {
     source: number;
@@ -85,7 +85,7 @@ export class RemoteCore implements Core {
         onFailure((error) => peer.close(error));
         const posted: PostedSource =
             source.kind === 'open'
-                ? { kind: 'kept', sources: kept.map(({ size, name }) => ({ size, name })) }
+                ? { ...source, kind: 'kept', sources: kept.map(({ size, name }) => ({ size, name })) }
                 : source;
         try {
             const args: LoadArgs = { source: posted, options };

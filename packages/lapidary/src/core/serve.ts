@@ -65,6 +65,7 @@ export function serveCore(port: Port): void {
 function prepared(source: PostedSource, peer: Peer): PreparedSource {
     if (source.kind !== 'kept') return source;
     return {
+        ...source,
         kind: 'open',
         sources: source.sources.map(({ size, name }, number): ByteSource => ({
             size,

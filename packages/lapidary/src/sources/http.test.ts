@@ -345,6 +345,50 @@ test('a whole file that is too large to be held is refused before it is fetched'
     });
 });
 
+test('a whole file whose server does not tell versions apart begins again when the connection breaks', async () => {
+    const newer = file.map((byte) => byte ^ 1);
+    await serving(
+        (_, response, count) => {
+            response.writeHead(200, { 'content-length': 5000 });
+            if (count === 2) response.write(file.subarray(0, 3000), () => setTimeout(() => response.destroy(), 20));
+            else response.end(count === 1 ? file : newer);
+        },
+        async (url) => assert.deepEqual(await (await HttpSource.open(url, quick)).read(0, 5000), newer),
+    );
+});
+
+for (const total of [2 ** 41, Number.MAX_SAFE_INTEGER]) {
+    test(`a size of ${total} bytes is not believed`, async () => {
+        const handlers: Handler[] = [
+            (_, response) => response.writeHead(206, { 'content-range': `bytes 0-1/${total}` }).end('GG'),
+            (_, response) => response.writeHead(200, { 'content-length': total }).write('GG'),
+        ];
+        for (const handler of handlers) {
+            await serving(handler, async (url) => rejectsWith(HttpSource.open(url, quick), /cannot be right/, 'limit'));
+        }
+    });
+}
+
+for (const [header, value] of [['etag', '"a"'], ['last-modified', 'Wed, 21 Oct 2015 07:28:00 GMT']] as const) {
+    test(`parts are asked for on condition that the ${header} is still the same`, async () => {
+        const conditions: (string | undefined)[] = [];
+        await serving(
+            (request, response, count) => {
+                const condition = request.headers['if-range'] as string | undefined;
+                conditions.push(condition);
+                if (count === 3) response.writeHead(200, { [header]: 'other' }).end(file.map((byte) => byte ^ 1));
+                else serveRange(request, response, file, condition === undefined ? { [header]: value } : {});
+            },
+            async (url) => {
+                const source = await HttpSource.open(url, quick);
+                assert.deepEqual(await source.read(10, 20), file.slice(10, 30));
+                await rejectsWith(source.read(10, 20), /changed on the server while it was read/);
+                assert.deepEqual(conditions, [undefined, value, value]);
+            },
+        );
+    });
+}
+
 test('a web page is not taken for a model, whatever its status', async () => {
     for (const status of [200, 206]) {
         const headers = { 'content-type': 'text/html; charset=utf-8', 'content-range': 'bytes 0-1/90' };

@@ -6,7 +6,7 @@ import { Attempt, Passing, pause } from './attempt.js';
 import { BlobSource } from './blob.js';
 import { Gathered } from './gathered.js';
 import { openAll, shardUrls } from './shards.js';
-import { checkRange, type ByteSource } from './source.js';
+import { checkRange, checkSize, type ByteSource } from './source.js';
 import { describe, whyForbidden } from './unreachable.js';
 
 export { Passing } from './attempt.js';
@@ -221,6 +221,7 @@ export class HttpSource implements ByteSource {
                 `there is no model at ${this.shown}: the server answers with a web page, as many do for addresses they do not know`,
             );
         }
+        if (total !== undefined) checkSize(this.shown, total);
         this.version = { total, ...versionHeaders(response) };
         this.whole = this.whyWhole(range, nameless, encoded);
     }
@@ -275,11 +276,13 @@ export class HttpSource implements ByteSource {
     private async bring(signal: AbortSignal | undefined): Promise<BlobSource> {
         const { total = 0 } = this.version;
         if (total > mostHeldBytes) throw this.tooLargeToHold();
-        const gathered = new Gathered();
+        let gathered = new Gathered();
         const { note } = this;
         const tell = () => this.onDownload?.({ done: gathered.size, total, note });
         tell();
         await this.persist(signal, async (attempt) => {
+            // Where nothing tells one version from another, what came before may be of another one.
+            if (!this.hasVersion) gathered = new Gathered();
             const answer = await this.askForAll(this.version.total ?? Infinity, attempt);
             for await (const piece of after(gathered.size, this.body(answer, attempt))) {
                 gathered.add(piece);
@@ -300,11 +303,13 @@ export class HttpSource implements ByteSource {
     }
 
     private async request(range: { first: number; last: number } | undefined, attempt: Attempt): Promise<Response> {
+        const version = this.etag ?? this.modified;
         const response = await fetch(this.url, {
             // Compression on the way would make the byte positions meaningless.
             headers: {
                 ...this.headers,
                 ...(range && { range: `bytes=${range.first}-${range.last}` }),
+                ...(range && version !== null && this.mayAskIfRange && { 'if-range': version }),
                 'accept-encoding': 'identity',
             },
             signal: attempt.signal,
@@ -314,10 +319,24 @@ export class HttpSource implements ByteSource {
         return response;
     }
 
+    /**
+     * Another origin's server would have to allow this header in an answer to a question of its own (a preflight), and
+     * few do; from those the answer's own headers have to do.
+     */
+    private get mayAskIfRange(): boolean {
+        return typeof location !== 'object' || location.origin === this.url.origin;
+    }
+
+    /** Whether the server tells one version of the file from another. */
+    private get hasVersion(): boolean {
+        return this.etag !== null || this.modified !== null;
+    }
+
     /** What an answer means that has nothing of the file in it. */
     private refusal(response: Response): Error {
         const { status } = response;
         discard(response);
+        if (status === 200 && this.whole === undefined && this.hasVersion && this.mayAskIfRange) return this.changed('');
         if (status === 404 || status === 410) {
             return new LapidaryError('not_found', `there is no file at ${this.shown} (HTTP ${status})`);
         }
@@ -339,12 +358,16 @@ export class HttpSource implements ByteSource {
         const { total, etag, modified } = this.version;
         const otherEtag = etag !== null && now.etag !== null && etag !== now.etag;
         // Mirrors of one file may have their own dates, so these count only where there is nothing better.
-        const otherDate = etag === null && modified !== null && now.modified !== null && modified !== now.modified;
+        const noEtags = etag === null || now.etag === null;
+        const otherDate = noEtags && modified !== null && now.modified !== null && modified !== now.modified;
         const otherLength = length !== undefined && total !== undefined && length !== total;
         if (!otherLength && !otherEtag && !otherDate) return;
         discard(response);
-        const how = otherLength ? ` from ${total} to ${length} bytes` : '';
-        throw new LapidaryError('io', `${this.shown} changed${how} on the server while it was read; open it again`);
+        throw this.changed(otherLength ? ` from ${total} to ${length} bytes` : '');
+    }
+
+    private changed(how: string): LapidaryError {
+        return new LapidaryError('io', `${this.shown} changed${how} on the server while it was read; open it again`);
     }
 
     private wrongRange(response: Response, first: number, last: number): LapidaryError {

@@ -8,6 +8,7 @@ import { openServedModel } from '../ollama/server.js';
 import { OllamaStore, type ResolvedModel } from '../ollama/store.js';
 import { BlobSource } from './blob.js';
 import { openHttp } from './http.js';
+import { manyDigests } from './digest.js';
 import type { PreparedSource } from './prepared.js';
 import type { ByteSource } from './source.js';
 
@@ -28,12 +29,35 @@ export async function openPrepared(
     signal: AbortSignal | undefined,
     onDownload: (progress: Progress) => void = () => undefined,
 ): Promise<OpenedSource> {
+    const opened = await openPlace(prepared, openLocal, signal, onDownload);
+    const { sha256 } = prepared;
+    if (sha256 === undefined || (prepared.kind === 'url' && prepared.cache)) return opened;
+    try {
+        const [source, ...others] = opened.sources;
+        if (!source || others.length > 0) throw manyDigests(opened.sources.length);
+        const { prove } = await import('./prove.js'); // few ask for it
+        const onProgress = (progress: Progress) => onDownload({ ...progress, note: 'its SHA-256 is compared first' });
+        return { ...opened, sources: [await prove(source, sha256, { onProgress, ...(signal ? { signal } : {}) })] };
+    } catch (error) {
+        await Promise.allSettled(opened.sources.map((source) => source.close()));
+        throw error;
+    }
+}
+
+async function openPlace(
+    prepared: PreparedSource,
+    openLocal: OpenLocal | undefined,
+    signal: AbortSignal | undefined,
+    onDownload: (progress: Progress) => void,
+): Promise<OpenedSource> {
     const stop = signal ? { signal } : {};
     switch (prepared.kind) {
         case 'url': {
-            const { url, headers, cache } = prepared;
+            const { url, headers, cache, sha256 } = prepared;
             if (!cache) return { sources: await openHttp(url, { headers, onDownload, ...stop }) };
-            return { sources: await openCachedPieces(url, { http: { headers, onDownload }, onProgress: onDownload, ...stop }) };
+            const digest = sha256 === undefined ? {} : { sha256 };
+            const options = { http: { headers, onDownload }, onProgress: onDownload, ...digest, ...stop };
+            return { sources: await openCachedPieces(url, options) };
         }
         case 'blobs':
             return { sources: prepared.blobs.map((blob) => new BlobSource(blob)) };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -95,6 +96,24 @@ test('every kind of source is known by what it is', () => {
 test('blobs and files are read where they are opened', async () => {
     assert.equal(await textOf({ kind: 'blobs', blobs: [new Blob(['ab']), new Blob(['c'])] }), 'abc');
     assert.equal(await textOf({ kind: 'files', handles: [handleOf('a.gguf', 'abc') as FileSystemFileHandle] }), 'abc');
+});
+
+test('a file that must have a digest is given when it has it, and refused when not', async () => {
+    const sha256 = createHash('sha256').update('abc').digest('hex');
+    const given: [ModelSource, object][] = [
+        [new Blob(['abc']), inPage],
+        [handleOf('a.gguf', 'abc') as FileSystemFileHandle, inPage],
+        [new MemorySource(new TextEncoder().encode('abc')), onDisk],
+    ];
+    for (const [source, place] of given) {
+        const prepare = (digest: string) => prepareSource(source, { sha256: digest }, place as typeof inPage);
+        assert.equal(await textOf(prepare(sha256.toUpperCase())), 'abc');
+        assert.equal(await textOf(prepare(`sha256:${sha256}`)), 'abc');
+        await assert.rejects(textOf(prepare('0'.repeat(64))), { code: 'bad_file', message: /0000 was expected/ });
+        assert.throws(() => prepare('abc'), { code: 'invalid_argument', message: /not a SHA-256 digest/ });
+    }
+    const pieces = prepareSource([new Blob(['a']), new Blob(['b'])], { sha256 }, inPage);
+    await assert.rejects(textOf(pieces), { code: 'invalid_argument', message: /2 pieces/ });
 });
 
 test("a model is found in a picked folder of Ollama's, also when one above it was picked", async () => {

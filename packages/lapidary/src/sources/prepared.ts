@@ -3,9 +3,15 @@
 import { LapidaryError } from '../error.js';
 import { isObject } from '../json.js';
 import type { LoadOptions, ModelSource } from '../options.js';
+import { parseDigest } from './digest.js';
 import type { ByteSource } from './source.js';
 
-export type PreparedSource =
+export type PreparedSource = {
+    /** What its one file must hash to, in lowercase. */
+    sha256?: string;
+} & SourcePlace;
+
+type SourcePlace =
     | { kind: 'url'; url: string; headers: Record<string, string>; cache: boolean }
     | { kind: 'blobs'; blobs: readonly Blob[] }
     | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
@@ -26,10 +32,15 @@ export interface Surroundings {
 
 const builtinPath = 'models/storyteller-q4_k_m.gguf';
 
-export function prepareSource(source: ModelSource, options: LoadOptions, { hasDisk, base }: Surroundings): PreparedSource {
+export function prepareSource(source: ModelSource, options: LoadOptions, surroundings: Surroundings): PreparedSource {
+    const place = preparePlace(source, options, surroundings);
+    return options.sha256 === undefined ? place : { ...place, sha256: parseDigest(options.sha256) };
+}
+
+function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base }: Surroundings): SourcePlace {
     const headers = options.headers ?? {};
     const cache = options.cache ?? true;
-    const at = (address: string | URL): PreparedSource => ({ kind: 'url', url: resolve(address, base), headers, cache });
+    const at = (address: string | URL): SourcePlace => ({ kind: 'url', url: resolve(address, base), headers, cache });
     if (source === 'builtin') {
         if (options.builtinUrl !== undefined) return at(options.builtinUrl);
         return hasDisk ? { kind: 'local', name: 'builtin' } : at(builtinPath);

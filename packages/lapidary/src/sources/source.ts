@@ -16,6 +16,18 @@ export interface ByteSink {
     write(offset: number, bytes: Uint8Array): Promise<void>;
 }
 
+/** Several times the largest model; what is said to be larger is a mistake or a lie. */
+export const mostFileBytes = 1024 ** 4;
+
+/** The check of a size that somebody else told, before anything is made after it. */
+export function checkSize(what: string, size: number): void {
+    if (Number.isSafeInteger(size) && size >= 0 && size <= mostFileBytes) return;
+    throw new LapidaryError(
+        'limit',
+        `${what} is said to have ${size} bytes; no model has more than ${mostFileBytes}, so this cannot be right`,
+    );
+}
+
 /** The check every source makes before it reads. */
 export function checkRange(source: { size: number; name: string }, offset: number, length: number): void {
     const valid = Number.isSafeInteger(offset) && Number.isSafeInteger(length) && offset >= 0 && length >= 0;

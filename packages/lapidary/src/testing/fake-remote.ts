@@ -6,7 +6,6 @@ import { checkRange } from '../sources/source.js';
 export class FakeRemote implements RemoteSource {
     readonly name = 'model.gguf';
     readonly address = 'https://example.org/model.gguf';
-    readonly modified = null;
     /** Every range that was asked for, as [offset, length]. */
     requests: [number, number][] = [];
     /** Bytes handed out. */
@@ -21,6 +20,7 @@ export class FakeRemote implements RemoteSource {
     constructor(
         public bytes: Uint8Array,
         public etag: string | null = '"1"',
+        public modified: string | null = null,
     ) {}
 
     get size(): number {
