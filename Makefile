@@ -29,8 +29,9 @@ build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command
 bench: build ## speed of the tokenizer and of the CPU backend
 	@node tools/bench.mjs
 
-fuzz: setup build/fuzz/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each
+fuzz: setup build/fuzz/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each, or FUZZ_RUNS inputs
 	@$(call build,fuzz,fuzzers)
+	@npx tsc -b
 	@tools/fuzz
 
 lint: setup build/asan/CMakeCache.txt ## clang-tidy over the engine
