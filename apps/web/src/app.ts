@@ -53,6 +53,12 @@ export class App {
         void this.engine.call('load', wishFor(choice));
     }
 
+    /** Although the last load on it never ended. */
+    tryGpuAgain(): void {
+        const { wish } = this.engine.state.value;
+        if (wish) void this.engine.call('load', { ...wishFor(wish.choice), caution: 'waived' });
+    }
+
     private backend(): ChatBackend {
         const { useEndpoint, endpoint } = settings.value;
         if (useEndpoint) return remoteBackend(endpoint);

@@ -105,9 +105,10 @@ export interface LoadOptions {
     onProgress?: (progress: LoadProgress) => void;
     /**
      * Called once, when the bytes are there and the header was read and found to be a model that can be run; its weights
-     * come next, and wait for this. Who has another model frees it here: until now it was of use.
+     * come next, and wait for this. Who has another model frees it here: until now it was of use. `backend` is what will
+     * compute: the GPU was found, but nothing was asked of it yet.
      */
-    onOpened?: (description: JsonObject) => void | Promise<void>;
+    onOpened?: (description: JsonObject, backend: Backend) => void | Promise<void>;
     /** Stops loading; later it has no effect, `dispose` does that. */
     signal?: AbortSignal;
     /** What the engine has to say; nothing is printed unless told. */

@@ -16,11 +16,13 @@ export interface StorageUse {
     persistent: boolean;
 }
 
-export async function cachedModels(): Promise<{ models: CachedModel[]; use: StorageUse }> {
+/** `use` is undefined where the browser does not tell. */
+export async function cachedModels(): Promise<{ models: CachedModel[]; use: StorageUse | undefined }> {
     const models = [...(await builtin()), ...(await downloads())];
     const manager = navigator.storage as StorageManager | undefined;
-    const { usage = 0, quota = 0 } = (await manager?.estimate()) ?? {};
-    return { models, use: { used: usage, quota, persistent: (await manager?.persisted?.()) ?? false } };
+    const { usage, quota = 0 } = (await manager?.estimate?.()) ?? {};
+    const persistent = (await manager?.persisted?.()) ?? false;
+    return { models, use: usage === undefined ? undefined : { used: usage, quota, persistent } };
 }
 
 async function downloads(): Promise<CachedModel[]> {

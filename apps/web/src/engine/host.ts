@@ -11,8 +11,9 @@ import {
 } from 'lapidary';
 import { withoutUndefined, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
 import { openAiMessage } from '../chat/remote.js';
+import { attempts } from './attempts.js';
 import { openBuiltin } from './builtin.js';
-import type { BenchWish, Calls, DataWish, LoadWish, Method } from './protocol.js';
+import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
@@ -36,7 +37,7 @@ export class EngineHost {
         signal: AbortSignal,
     ): Promise<Calls[M]['result']> {
         const calls: { [K in Method]: () => Promise<Calls[K]['result']> } = {
-            load: () => this.slot.load(args as LoadWish),
+            load: () => this.load(args as LoadWish),
             cancel: async () => this.slot.cancel(),
             answer: () => this.answer(args as ChatRequest, emit as (delta: ChatDelta) => void, signal),
             readData: async () => await (await workshop()).readData(await this.slot.ready(signal), args as DataWish, signal),
@@ -68,7 +69,7 @@ export class EngineHost {
 
     /** Replaces what is loaded, once the new one is known to be a model. */
     async load(wish: LoadWish): Promise<boolean> {
-        return await this.slot.load(wish);
+        return await this.slot.load(await this.withCaution(wish));
     }
 
     async dispose(): Promise<void> {
@@ -82,16 +83,36 @@ export class EngineHost {
 
     private async open(wish: LoadWish, { signal, onProgress, onOpened, onInfo }: Opening): Promise<LoadedEngine> {
         const source = await this.source(wish, (done, total) => onProgress('download', done, total), signal);
-        return await Lapidary.load(source, {
-            backend: wish.backend,
-            workshop: wish.workshop ?? false,
-            ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
-            onProgress: ({ stage, done, total }) => onProgress(stage, done, total),
-            onOpened,
-            onInfo,
-            signal,
-            log: (level, text) => this.note(level, text),
-        });
+        let end = async () => {};
+        try {
+            return await Lapidary.load(source, {
+                backend: wish.backend,
+                workshop: wish.workshop ?? false,
+                ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
+                onProgress: ({ stage, done, total }) => onProgress(stage, done, total),
+                onOpened: async (_, backend) => {
+                    await onOpened();
+                    if (backend === 'gpu') end = await attempts.begin('gpu', choiceName(wish.choice));
+                },
+                onInfo,
+                signal,
+                log: (level, text) => this.note(level, text),
+            });
+        } finally {
+            await end();
+        }
+    }
+
+    /** Drivers and browsers have been seen to end over a kernel: nobody should meet that at every visit. */
+    private async withCaution(wish: LoadWish): Promise<LoadWish> {
+        if (wish.backend === 'cpu') return wish;
+        if (wish.caution === 'waived') {
+            await attempts.forget('gpu');
+            return wish;
+        }
+        if ((await attempts.unended('gpu')).length === 0) return wish;
+        this.note('warning', 'a load on the GPU never ended: the CPU computes');
+        return { ...wish, backend: 'cpu', caution: 'held' };
     }
 
     private async source(

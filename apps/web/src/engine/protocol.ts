@@ -17,6 +17,11 @@ export interface LoadWish {
     contextLength?: number | undefined;
     /** With everything it takes to use and train adapters, from the beginning. */
     workshop?: boolean;
+    /**
+     * `held`: a load on the GPU began and never ended, so the CPU computes instead. `waived`: somebody wants to try the GPU
+     * all the same.
+     */
+    caution?: 'held' | 'waived';
 }
 
 export interface TransferProgress {

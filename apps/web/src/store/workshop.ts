@@ -54,9 +54,10 @@ export interface Run {
     adapter?: string;
 }
 
+/** Bytes, here and of adapters: private windows of WebKit refuse Blobs. Earlier versions kept Blobs, which are still read. */
 interface RunFiles {
     id: string;
-    data: Blob;
+    data: Uint8Array<ArrayBuffer> | Blob;
     checkpoint?: Uint8Array;
 }
 
@@ -107,10 +108,12 @@ async function changed(): Promise<void> {
 }
 
 export async function saveAdapter(adapter: StoredAdapter, files: AdapterBytes): Promise<void> {
+    const { weights } = files;
+    const kept = { ...files, weights: weights instanceof Blob ? new Uint8Array(await weights.arrayBuffer()) : weights };
     const change = (await db()).transaction(['adapters', 'adapterBytes'], 'readwrite');
     await Promise.all([
         change.objectStore('adapters').put(adapter),
-        change.objectStore('adapterBytes').put(files),
+        change.objectStore('adapterBytes').put(kept),
         change.done,
     ]);
     await changed();
@@ -148,7 +151,8 @@ export async function removeAdapter(id: string): Promise<void> {
     await changed();
 }
 
-export async function createRun(run: Run, data: Blob): Promise<void> {
+export async function createRun(run: Run, file: Blob): Promise<void> {
+    const data = new Uint8Array(await file.arrayBuffer());
     const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
     await Promise.all([
         change.objectStore('runs').put(run),
@@ -177,10 +181,10 @@ export async function saveCheckpoint(run: Run, checkpoint: Uint8Array): Promise<
     await changed();
 }
 
-export async function openRun(id: string): Promise<{ run: Run; files: RunFiles } | undefined> {
+export async function openRun(id: string): Promise<{ run: Run; files: { data: Blob; checkpoint?: Uint8Array } } | undefined> {
     const open = await db();
     const [run, files] = await Promise.all([open.get('runs', id), open.get('runFiles', id)]);
-    return run && files ? { run, files } : undefined;
+    return run && files ? { run, files: { ...files, data: new Blob([files.data]) } } : undefined;
 }
 
 export async function removeRun(id: string): Promise<void> {

@@ -8,7 +8,7 @@ import { notify } from './notices.js';
 import { useTask } from './use-task.js';
 
 export function CachedModels() {
-    const task = useTask<{ models: CachedModel[]; use: StorageUse }>();
+    const task = useTask<{ models: CachedModel[]; use: StorageUse | undefined }>();
     const { phase } = useObserved(useApp().engine.state);
     const look = () => task.run(async () => await cachedModels());
     // Something may have been downloaded meanwhile.

@@ -4,6 +4,7 @@ import { sentence } from '../chat/answer.js';
 import type { EngineState } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
+import { TryGpuAgain, whyOf } from './caution.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
 
@@ -74,14 +75,20 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
 
 function EngineLine({ state }: { state: EngineState }) {
     const { phase, name, info, wish } = state;
+    const held = wish?.caution === 'held';
     if (phase === 'failed') return <span class="problem">{describeState(state)}</span>;
     if (phase !== 'ready') return <>{`${name} ${describeState(state)}`.trim()}</>;
     const builtin = wish?.choice.kind === 'builtin';
     // Who has no GPU should know why it is slow.
-    const fallback = info?.backend === 'cpu' && wish?.backend === 'auto';
+    const fallback = info?.backend === 'cpu' && (held || wish?.backend === 'auto');
     return (
         <>
-            {fallback && <span>{sentence(info.why)} </span>}
+            {fallback && <span>{sentence(whyOf(state))} </span>}
+            {held && (
+                <>
+                    <TryGpuAgain />{' '}
+                </>
+            )}
             <span>{builtin ? builtinAdvice : usualAdvice}</span>
         </>
     );

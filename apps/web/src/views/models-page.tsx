@@ -6,6 +6,7 @@ import { fitOf } from '../engine/fit.js';
 import type { EngineState } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
 import { CachedModels } from './cached-models.js';
+import { TryGpuAgain, whyOf } from './caution.js';
 import { formatBytes, formatCount, formatLarge, formatRate } from './format.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
@@ -66,11 +67,12 @@ function CurrentModel({ state }: { state: EngineState }) {
                     </p>
                 </>
             )}
+            {state.wish?.caution === 'held' && <TryGpuAgain />}
             {info && (
                 <Facts
                     facts={[
                         ['Runs on', [info.backend.toUpperCase(), info.adapter].filter(Boolean).join(' · ')],
-                        ['Because', info.why],
+                        ['Because', whyOf(state)],
                         ['Weights', formatBytes(info.weightBytes)],
                         ['Context', `${formatCount(info.contextLength)} tokens`],
                         ...describeFile(info.description),

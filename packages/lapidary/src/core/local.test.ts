@@ -117,16 +117,16 @@ test('who waits is asked once, before the first weights, and may refuse', async 
     const steps: string[] = [];
     fake.onLoad = () => void steps.push('weights');
     const core = await fake.start({}, {
-        onOpened: async ({ name }) => {
+        onOpened: async ({ name }, backend) => {
             await Promise.resolve();
-            steps.push(`opened ${String(name)}`);
+            steps.push(`opened ${String(name)} for the ${backend}`);
         },
     });
     const engine = new LoadedEngine(core);
-    assert.deepEqual(steps, ['opened Fake', 'weights']);
+    assert.deepEqual(steps, ['opened Fake for the cpu', 'weights']);
     fake.onGenerate = ({ engine: number, finish, fail }) => (number === 0 ? fail('device_lost', 'gone') : finish());
     await engine.chat.completions.create({ messages: hello });
-    assert.deepEqual(steps, ['opened Fake', 'weights', 'weights'], 'not again after a loss');
+    assert.deepEqual(steps, ['opened Fake for the cpu', 'weights', 'weights'], 'not again after a loss');
     await engine.dispose();
 
     const refused = new FakeModel();

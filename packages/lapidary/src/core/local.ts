@@ -297,9 +297,9 @@ export class LocalCore implements Core {
             if (description['supported'] === false) {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }
-            if (!this.current) await this.context.onOpened?.(description);
-            throwIfCancelled(signal);
             const { backend, why } = await choose(gpu);
+            if (!this.current) await this.context.onOpened?.(description, backend);
+            throwIfCancelled(signal);
             // The CPU reads every weight where it is.
             const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
             const context = this.options.contextLength ?? usualContext;

@@ -1,7 +1,7 @@
 // The engine in a worker, seen from the page.
 import type { CallResult } from '../engine.js';
 import { LapidaryError, cancelledError } from '../error.js';
-import type { Progress, TokenizeOptions } from '../model.js';
+import type { Backend, Progress, TokenizeOptions } from '../model.js';
 import type { JsonObject } from '../json.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
@@ -27,6 +27,11 @@ export interface ReadArgs {
 export interface LoadArgs {
     source: PostedSource;
     options: CoreOptions;
+}
+
+export interface OpenedArgs {
+    description: JsonObject;
+    backend: Backend;
 }
 
 export interface RawArgs {
@@ -73,7 +78,7 @@ export class RemoteCore implements Core {
                 if (core) core.current = info;
                 onInfo?.(info);
             },
-            opened: async (description: JsonObject) => await onOpened?.(description),
+            opened: async ({ description, backend }: OpenedArgs) => await onOpened?.(description, backend),
             read: async ({ source: number, offset, length }: ReadArgs, { signal: stop }) => {
                 const bytes = await kept[number]?.read(offset, length, stop);
                 if (!bytes) throw new LapidaryError('internal', `there is no source ${number}`);

@@ -12,7 +12,7 @@ import type { CheckArgs } from './check.js';
 import { checkHere } from './check-here.js';
 import { LocalCore } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
-import type { GenerateMessage, LoadArgs, PostedSource, RawArgs, ReadArgs } from './remote.js';
+import type { GenerateMessage, LoadArgs, OpenedArgs, PostedSource, RawArgs, ReadArgs } from './remote.js';
 
 export function serveCore(port: Port): void {
     let core: LocalCore | undefined;
@@ -29,7 +29,10 @@ export function serveCore(port: Port): void {
                 log: (level, text) => tellPage('log', { level, text }),
                 onProgress: (progress: LoadProgress) => emit(progress),
                 onInfo: (info) => tellPage('info', info),
-                onOpened: async (description) => await peer.call('opened', description, { signal }),
+                onOpened: async (description, backend) => {
+                    const args: OpenedArgs = { description, backend };
+                    await peer.call('opened', args, { signal });
+                },
                 signal,
                 worker: true,
             });

@@ -30,7 +30,7 @@ export interface Probe {
     webgpu: boolean;
     /** Undefined without a usable GPU. */
     gpu?: ProbedGpu;
-    /** Files of the page's own, where a model can be kept. */
+    /** Files of the page's own, where a model can be kept. Without them one from an address is fetched at every visit. */
     opfs: boolean;
     workers: boolean;
     /** Bytes a model may take, an ESTIMATE: nobody tells how much memory a GPU has. */
@@ -55,7 +55,7 @@ export async function probe({ gpu: option, measure = true, signal }: ProbeOption
     return {
         webgpu: webgpu !== undefined,
         ...(gpu ? { gpu } : {}),
-        opfs: typeof navigator === 'object' && typeof navigator.storage?.getDirectory === 'function',
+        opfs: await hasPrivateFiles(),
         workers: typeof Worker === 'function',
         estimatedMemory,
         ...(storage ? { storage } : {}),
@@ -91,6 +91,15 @@ function memoryEstimate(totalMemory: number | undefined): number {
     const told = typeof navigator === 'object' ? (navigator as { deviceMemory?: unknown }).deviceMemory : undefined;
     const machine = totalMemory ?? (typeof told === 'number' ? told * gibibyte : 8 * gibibyte);
     return machine / 2;
+}
+
+/** Some browsers have the function and refuse the folder: in private windows, or where it is switched off. */
+async function hasPrivateFiles(): Promise<boolean> {
+    if (typeof navigator !== 'object' || typeof navigator.storage?.getDirectory !== 'function') return false;
+    return await navigator.storage.getDirectory().then(
+        () => true,
+        () => false,
+    );
 }
 
 async function storageEstimate(): Promise<{ quota: number; usage: number } | undefined> {
