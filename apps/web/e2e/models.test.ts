@@ -3,12 +3,26 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { openApp } from './app.js';
 import { Visitor, prepareSettings } from './browser.js';
 import { repository } from './site.js';
 
 const app = openApp();
 const brief = { maxTokens: 24, seed: 7 };
+
+async function drop(page: Page, name: string, bytes: Buffer): Promise<void> {
+    const transfer = await page.evaluateHandle(
+        ([title, text]) => {
+            const transfer = new DataTransfer();
+            const data = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+            transfer.items.add(new File([data], title));
+            return transfer;
+        },
+        [name, bytes.toString('base64')] as const,
+    );
+    for (const type of ['dragenter', 'dragover', 'drop']) await page.dispatchEvent('body', type, { dataTransfer: transfer });
+}
 
 test('without a network the app opens and chats', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
@@ -54,35 +68,73 @@ test('a second tab uses the model of the first, and takes over when the first is
     });
 });
 
-test('a dropped GGUF file is loaded; something else is refused with a sentence', { skip: app.skip }, async () => {
+test('a bad file never costs the model that answers; a good one takes its place', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { ...brief, maxTokens: 4 });
         const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
+        const { page } = visitor;
         await visitor.untilReady();
-        const drop = async (name: string, bytes: Buffer) => {
-            const transfer = await visitor.page.evaluateHandle(
-                ([title, text]) => {
-                    const transfer = new DataTransfer();
-                    const data = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-                    transfer.items.add(new File([data], title));
-                    return transfer;
-                },
-                [name, bytes.toString('base64')] as const,
-            );
-            for (const type of ['dragenter', 'dragover', 'drop']) {
-                await visitor.page.dispatchEvent('body', type, { dataTransfer: transfer });
-            }
-        };
-        await drop('notes.txt', Buffer.from('hello'));
-        await visitor.page.getByText("'notes.txt' is not a model").waitFor();
-        await drop('broken.gguf', Buffer.from('GGUFnonsense'));
-        await visitor.page.locator('.chip .dot.failed').waitFor();
-        assert.ok((await visitor.page.locator('.composer .problem').innerText()).length > 10);
-        await drop('tiny.gguf', await readFile(path.join(repository, 'tests/data/fixtures/tiny-e2b-q4_0.gguf')));
-        await visitor.page.locator('.chip', { hasText: 'tiny.gguf' }).waitFor();
+        const tiny = await readFile(path.join(repository, 'tests/data/fixtures/tiny-e2b-q4_0.gguf'));
+        const refusal = page.getByRole('alert');
+        for (const [name, bytes, why] of [
+            ['cut.gguf', tiny.subarray(0, tiny.length / 2), /not complete|cut short/],
+            ['broken.gguf', Buffer.from('GGUFnonsense'), /./],
+            ['letter.gguf', Buffer.from('Dear Sir or Madam'), /GGUF/],
+        ] as const) {
+            await drop(page, name, bytes);
+            await refusal.filter({ hasText: `${name} cannot be used` }).waitFor();
+            const said = await refusal.innerText();
+            assert.match(said, why);
+            assert.match(said, /Storyteller goes on answering\./);
+            assert.equal(await page.locator('.chip .dot.ready').count(), 1);
+        }
+        await visitor.say('Hello');
+        assert.ok((await visitor.answer()).length > 0, 'and it does');
+        await refusal.getByRole('button', { name: 'Dismiss' }).click();
+        await refusal.waitFor({ state: 'detached' });
+
+        await drop(page, 'tiny.gguf', tiny);
+        await page.locator('.chip', { hasText: 'tiny.gguf' }).waitFor();
         await visitor.untilReady();
         await visitor.say('Hi');
-        await visitor.answer();
+        await visitor.answer(1);
+        // The next visit may not read it, and says so.
+        await page.reload();
+        await page.getByText('tiny.gguf was opened from a file').waitFor();
+        await visitor.untilReady();
+        await page.getByRole('button', { name: 'Not now' }).click();
+        await page.reload();
+        await visitor.untilReady();
+        assert.equal(await page.getByText('tiny.gguf was opened from a file').count(), 0);
+        visitor.checkHarmless();
+    });
+});
+
+test('dropped text goes into the message; pictures and unknown things are refused with a sentence', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, brief);
+        const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
+        const { page } = visitor;
+        await visitor.untilReady();
+        await visitor.messageBox.fill('Please read this:');
+        await drop(page, 'notes.txt', Buffer.from('The fox lives in the wood.'));
+        await page.waitForFunction(() => document.querySelector('textarea')?.value.endsWith('The fox lives in the wood.'));
+        assert.equal(await visitor.messageBox.inputValue(), 'Please read this:\n\nThe fox lives in the wood.');
+        await drop(page, 'photo.png', Buffer.from('89504e470d0a1a0a', 'hex'));
+        await page.getByText('Storyteller cannot see pictures yet.').waitFor();
+        await page.evaluate(() => {
+            const clipboardData = new DataTransfer();
+            clipboardData.items.add(new File(['ID3'], 'song.mp3', { type: 'audio/mpeg' }));
+            document.querySelector('textarea')?.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+        });
+        await page.getByText('Storyteller cannot hear sound yet.').waitFor();
+        await drop(page, 'report.xyz', Buffer.from('d0cf11e0', 'hex'));
+        await page.getByText('report.xyz is neither a model, an adapter nor something a model can read.').waitFor();
+        // From another page it is on its way to the message too.
+        await page.getByRole('link', { name: 'Models' }).click();
+        await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
+        await drop(page, 'more.md', Buffer.from('# More'));
+        await page.waitForFunction(() => document.querySelector('textarea')?.value.endsWith('# More'));
         visitor.checkHarmless();
     });
 });

@@ -6,16 +6,19 @@ import { Conversations } from './chat/conversations.js';
 import { remoteBackend } from './chat/remote.js';
 import { EngineLink } from './engine/link.js';
 import type { LoadWish, ModelChoice } from './engine/protocol.js';
+import { filesOf, keepHandles, keptHandles, mayRead } from './files/opened.js';
 import { Database } from './store/database.js';
+import { Observable } from './store/observable.js';
+import { remember, remembered } from './store/remembered.js';
 import { settings } from './store/settings.js';
 import { navigate } from './router.js';
 import { notify } from './views/notices.js';
 
-const choiceKey = 'lapidary-model';
-
 export class App {
     readonly engine = new EngineLink();
     readonly conversations: Conversations;
+    /** What the last visit had open, and this one may not read yet. */
+    readonly fileAgain = new Observable<{ name: string; canOpen: boolean } | undefined>(undefined);
 
     private constructor(database: Database | undefined) {
         this.conversations = new Conversations(database, {
@@ -41,16 +44,61 @@ export class App {
             await app.conversations.start();
         }
         // Nothing is loaded for someone whose answers come from elsewhere.
-        const wish = settings.value.useEndpoint ? undefined : wishFor(rememberedChoice());
+        const wish = settings.value.useEndpoint ? undefined : wishFor(await app.firstChoice());
         void app.engine.start(wish);
         return app;
     }
 
     /** Loads a model for all tabs, and again at the next visit if it can be found again then. */
     loadModel(choice: ModelChoice): void {
+        void this.load(choice);
+    }
+
+    /** `handles`: where the files are, if the browser tells. */
+    loadFiles(files: File[], handles: readonly FileSystemFileHandle[] = []): void {
+        const sorted = [...files].sort((a, b) => (a.name < b.name ? -1 : 1));
+        void this.load({ kind: 'files', files: sorted }, handles.length === files.length ? handles : []);
+    }
+
+    /** The file of the visit before; to be called by a click, as the browser asks for permission. */
+    async openFileAgain(): Promise<void> {
+        const handles = await keptHandles();
+        try {
+            if (!(await mayRead(handles, true))) return;
+            this.loadFiles(await filesOf(handles), handles);
+        } catch {
+            notify(`${this.fileAgain.value?.name ?? 'The file'} is not where it was; choose it again.`);
+            this.fileAgain.set(undefined);
+        }
+    }
+
+    /** Who says no is not asked again. */
+    forgetFile(): void {
+        this.fileAgain.set(undefined);
+        void keepHandles([]);
+        remember({ kind: 'builtin' });
+    }
+
+    private async load(choice: ModelChoice, handles: readonly FileSystemFileHandle[] = []): Promise<void> {
         if (settings.value.useEndpoint) settings.update({ useEndpoint: false });
-        rememberChoice(choice);
-        void this.engine.call('load', wishFor(choice));
+        // Only what could be used is worth remembering.
+        if (!(await this.engine.call('load', wishFor(choice)))) return;
+        this.fileAgain.set(undefined);
+        void keepHandles(handles);
+        remember(choice);
+    }
+
+    /** A file that may be read at once is; one that may not is offered, and the built-in model answers meanwhile. */
+    private async firstChoice(): Promise<ModelChoice> {
+        const { choice, file } = remembered();
+        if (file === undefined) return choice;
+        const handles = await keptHandles();
+        if (handles.length > 0 && (await mayRead(handles, false).catch(() => false))) {
+            const files = await filesOf(handles).catch(() => []);
+            if (files.length > 0) return { kind: 'files', files };
+        }
+        this.fileAgain.set({ name: file, canOpen: handles.length > 0 });
+        return choice;
     }
 
     /** Although the last load on it never ended. */
@@ -62,7 +110,7 @@ export class App {
     private backend(): ChatBackend {
         const { useEndpoint, endpoint } = settings.value;
         if (useEndpoint) return remoteBackend(endpoint);
-        if (this.engine.state.value.phase === 'idle') this.loadModel(rememberedChoice());
+        if (this.engine.state.value.phase === 'idle') this.loadModel(remembered().choice);
         return this.engine;
     }
 }
@@ -74,29 +122,6 @@ export function wishFor(choice: ModelChoice): LoadWish {
     // Adapters need the larger engine: better at once than in the middle of a chat.
     const workshop = settings.value.adapters.length > 0;
     return { choice, backend, contextLength: settings.value.contextLength, workshop };
-}
-
-/** Files and folders cannot be opened again without asking; after a visit with them it is the built-in model again. */
-function rememberChoice(choice: ModelChoice): void {
-    try {
-        if (choice.kind === 'ollama' || choice.kind === 'url') localStorage.setItem(choiceKey, JSON.stringify(choice));
-        else localStorage.removeItem(choiceKey);
-    } catch {
-        // Storage is forbidden: nothing is remembered.
-    }
-}
-
-function rememberedChoice(): ModelChoice {
-    try {
-        const stored = JSON.parse(localStorage.getItem(choiceKey) ?? '{}') as Record<string, unknown>;
-        if (stored['kind'] === 'ollama' && typeof stored['model'] === 'string') {
-            return { kind: 'ollama', model: stored['model'] };
-        }
-        if (stored['kind'] === 'url' && typeof stored['url'] === 'string') return { kind: 'url', url: stored['url'] };
-    } catch {
-        // Damaged or forbidden.
-    }
-    return { kind: 'builtin' };
 }
 
 const AppContext = createContext<App | undefined>(undefined);

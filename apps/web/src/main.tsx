@@ -8,6 +8,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/chat.css';
+import './styles/welcome.css';
 import './styles/markdown.css';
 import './styles/pages.css';
 

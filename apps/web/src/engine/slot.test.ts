@@ -62,7 +62,7 @@ test('a file whose header is wrong never costs the model that answers', async ()
     bench.slot.state.subscribe(() => seen.push(bench.answers()));
     assert.equal(await bench.slot.load(wishFor('cut')), false);
     assert.ok(seen.length > 0 && seen.every((name) => name === 'good'), 'it answered all the time');
-    assert.deepEqual(bench.slot.state.value.refused, { name: 'cut', problem: 'The file ends too early.', kept: true });
+    assert.deepEqual(bench.slot.state.value.refused, { name: 'cut', problem: 'the file ends too early.', kept: true });
     assert.equal(bench.slot.state.value.coming, undefined);
     assert.equal(bench.engines[0]?.disposed, 0);
     assert.deepEqual(bench.asked, ['good', 'cut'], 'nothing was loaded again');
@@ -75,7 +75,7 @@ test('weights that fail bring the one before back, with the sentence', async () 
     assert.equal(await bench.slot.load(wishFor('large')), false);
     assert.deepEqual(bench.asked, ['good', 'large', 'good']);
     assert.equal(bench.answers(), 'good');
-    assert.equal(bench.slot.state.value.refused?.problem, 'The GPU has no room.');
+    assert.equal(bench.slot.state.value.refused?.problem, 'the GPU has no room.');
     assert.equal(bench.engines[0]?.disposed, 1);
     // The next one that works clears it.
     await bench.slot.load(wishFor('other'));
@@ -87,7 +87,7 @@ test('what was asked for at the start and cannot be had is replaced by the built
     bench.wrong.set('gone', 'header');
     await bench.slot.load(wishFor('gone'));
     assert.equal(bench.answers(), 'builtin');
-    assert.deepEqual(bench.slot.state.value.refused, { name: 'gone', problem: 'The file ends too early.', kept: false });
+    assert.deepEqual(bench.slot.state.value.refused, { name: 'gone', problem: 'the file ends too early.', kept: false });
     // And if even that fails, it ends.
     const poor = new Bench();
     poor.wrong.set('gone', 'header').set('builtin', 'header');

@@ -158,7 +158,7 @@ export class Slot<Engine extends Loaded> {
         const stopped = isAbort(error);
         const problem = stopped ? 'Loading was stopped.' : sentence(error);
         this.note('error', `${name}: ${problem}`);
-        const refused = before ?? (stopped ? undefined : { name, problem, kept: this.lastGood !== undefined });
+        const refused = before ?? (stopped ? undefined : { name, problem: reason(error), kept: this.lastGood !== undefined });
         if (this.held) {
             this.state.set({ ...this.answering(this.held), ...(refused ? { refused } : {}) });
             return false;
@@ -190,4 +190,10 @@ export class Slot<Engine extends Loaded> {
     private answering({ engine, wish, name }: Held<Engine>): EngineState {
         return { phase: 'ready', wish, name, info: engine.info };
     }
+}
+
+/** Goes on behind "cannot be used:". */
+function reason(error: unknown): string {
+    const text = (error instanceof Error ? error.message : String(error)).trim();
+    return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -7,7 +7,8 @@ import { Icon, IconButton } from './icons.js';
 import { MessageView } from './message.js';
 import { ContextMeter, ModelChip } from './model-chip.js';
 import { Narrator } from './narrator.js';
-import { Welcome } from './welcome.js';
+import { FileAgain, Refusal } from './refusal.js';
+import { Welcome, WelcomeBelow } from './welcome.js';
 
 export function ChatPage({ onMenu }: { onMenu: () => void }) {
     const { conversations } = useApp();
@@ -43,7 +44,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
                 <ModelChip />
             </header>
             {path.length === 0 ? (
-                <Welcome onPick={(text) => void conversations.send(text)} />
+                <Welcome />
             ) : (
                 <Scroller key={conversation?.id} follow={length}>
                     <ol class="messages" aria-label="Messages">
@@ -60,7 +61,12 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
                     </ol>
                 </Scroller>
             )}
+            <div class="before-composer">
+                <Refusal />
+                <FileAgain />
+            </div>
             <Composer answering={answer !== undefined} focusKey={conversation?.id ?? 'new'} />
+            {path.length === 0 && <WelcomeBelow onPick={(text) => void conversations.send(text)} />}
             <Narrator message={answer ? last : undefined} />
         </div>
     );

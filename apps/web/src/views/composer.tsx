@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { sentence } from '../chat/answer.js';
 import type { EngineState } from '../engine/protocol.js';
+import { appended, takeText } from '../files/incoming.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { TryGpuAgain, whyOf } from './caution.js';
@@ -23,6 +24,9 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
     useEffect(() => {
         if (matchMedia('(pointer: fine)').matches) input.current?.focus();
     }, [focusKey]);
+
+    // Dropped anywhere on the page.
+    useEffect(() => takeText((more) => setText((before) => appended(before, more))), []);
 
     const send = () => {
         const said = text.trim();

@@ -1,9 +1,14 @@
-// A GGUF file dropped anywhere is loaded; a page may want other files.
+// Things that are dropped anywhere, or pasted: a GGUF file is looked into and answers then, text goes into the message, and
+// what no model here can read is refused with a sentence.
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
+import { giveText } from '../files/incoming.js';
+import { kindOf, kindOfType, longestText, type FileKind } from '../files/kind.js';
 import { navigate, route } from '../router.js';
+import { settings } from '../store/settings.js';
+import * as words from './drop-words.js';
 import { Gem } from './gem.js';
-import { notify } from './notices.js';
+import { announce, notify } from './notices.js';
 
 let taker: ((files: File[]) => void) | undefined;
 
@@ -17,36 +22,80 @@ export function takeDrops(take: (files: File[]) => void): () => void {
 
 export function DropTarget() {
     const app = useApp();
-    const [over, setOver] = useState(false);
+    const [over, setOver] = useState<readonly FileKind[]>();
+    const answering = () => {
+        const { useEndpoint, endpoint } = settings.value;
+        return (useEndpoint ? endpoint.model : app.engine.state.value.name) || 'This model';
+    };
+
+    const takeFiles = async (files: File[], handles: Promise<FileSystemFileHandle[]>) => {
+        const kinds = await Promise.all(files.map(kindOf));
+        const models = files.filter((_, at) => kinds[at] === 'model');
+        if (models.length > 0) {
+            app.loadFiles(models, await handles);
+            if (!['chat', 'models'].includes(route.value.page)) navigate({ page: 'chat' });
+            return;
+        }
+        if (taker) return taker(files);
+        for (const [at, file] of files.entries()) await takeFile(file, kinds[at] ?? 'unknown');
+    };
+    const takeFile = async (file: File, kind: FileKind) => {
+        if (kind === 'unknown') return notify(words.unknownFile(file.name));
+        if (kind === 'adapter') {
+            const open = { label: words.openSettings, run: () => navigate({ page: 'settings' }) };
+            return notify(words.adapterGoesTo(file.name), open);
+        }
+        if (kind !== 'text') return notify(words.cannot(answering(), kind));
+        if (file.size > longestText) return notify(words.textTooLong(file.name, file.size, longestText));
+        if (route.value.page !== 'chat') navigate({ page: 'chat' });
+        giveText(await file.text());
+        announce(words.textAdded(file.name));
+    };
+
     useEffect(() => {
         // Entering a child is told before leaving its parent: the difference is the number of elements we are in.
         let depth = 0;
         const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
+        /** A field takes text by itself. */
+        const hasText = ({ target, dataTransfer }: DragEvent) =>
+            (dataTransfer?.types.includes('text/plain') ?? false) &&
+            !(target instanceof Element && target.closest('input, textarea, [contenteditable]'));
         const enter = (event: DragEvent) => {
             if (!hasFiles(event)) return;
             depth++;
-            setOver(true);
+            const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file');
+            setOver(items.map(({ type }) => kindOfType(type)));
         };
         const leave = () => {
             depth = Math.max(0, depth - 1);
-            if (depth === 0) setOver(false);
+            if (depth === 0) setOver(undefined);
         };
         const hover = (event: DragEvent) => {
-            if (hasFiles(event)) event.preventDefault();
+            if (hasFiles(event) || hasText(event)) event.preventDefault();
         };
         const drop = (event: DragEvent) => {
             depth = 0;
-            setOver(false);
-            const files = [...(event.dataTransfer?.files ?? [])];
-            if (files.length === 0) return;
+            setOver(undefined);
+            const { dataTransfer } = event;
+            const files = [...(dataTransfer?.files ?? [])];
+            if (files.length > 0) {
+                event.preventDefault();
+                return void takeFiles(files, handlesOf(dataTransfer));
+            }
+            const text = dataTransfer?.getData('text/plain') ?? '';
+            if (text === '' || !hasText(event)) return;
             event.preventDefault();
-            const models = files.filter(({ name }) => /\.gguf$/i.test(name) || /^sha256-[0-9a-f]{64}$/.test(name));
-            if (models.length === 0 && taker) return taker(files);
-            if (models.length === 0) return notify(`'${files[0]?.name ?? 'This'}' is not a model: a GGUF file is needed.`);
-            app.loadModel({ kind: 'files', files: models.sort((a, b) => (a.name < b.name ? -1 : 1)) });
             if (route.value.page !== 'chat') navigate({ page: 'chat' });
+            giveText(text);
         };
-        const listeners = { dragenter: enter, dragleave: leave, dragover: hover, drop } as const;
+        const paste = (event: ClipboardEvent) => {
+            const files = [...(event.clipboardData?.files ?? [])];
+            // From a word processor there is a picture of the text beside the text.
+            if (files.length === 0 || event.clipboardData?.types.includes('text/plain')) return;
+            event.preventDefault();
+            void takeFiles(files, Promise.resolve([]));
+        };
+        const listeners = { dragenter: enter, dragleave: leave, dragover: hover, drop, paste } as const;
         for (const [name, listener] of Object.entries(listeners)) {
             document.addEventListener(name, listener as (event: Event) => void);
         }
@@ -60,7 +109,17 @@ export function DropTarget() {
     return (
         <div class="drop-target">
             <Gem />
-            <p>{taker ? 'Drop examples to learn from, or a GGUF file to load it' : 'Drop a GGUF file to load it'}</p>
+            <p>{words.veil(over, taker !== undefined, answering())}</p>
         </div>
     );
+}
+
+type WithHandle = DataTransferItem & { getAsFileSystemHandle?: () => Promise<FileSystemHandle | null> };
+
+/** Where the browser has them they can be opened again at the next visit. To be asked for while the event lasts. */
+async function handlesOf(transfer: DataTransfer | null): Promise<FileSystemFileHandle[]> {
+    const items = [...(transfer?.items ?? [])].filter(({ kind }) => kind === 'file') as WithHandle[];
+    const asked = items.map((item) => item.getAsFileSystemHandle?.() ?? Promise.resolve(null));
+    const handles = await Promise.all(asked.map((handle) => handle.catch(() => null)));
+    return handles.filter((handle): handle is FileSystemFileHandle => handle?.kind === 'file');
 }

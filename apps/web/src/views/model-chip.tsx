@@ -1,6 +1,6 @@
 // Which model answers and how it is doing, in one line.
 import { useApp } from '../app.js';
-import type { EngineState } from '../engine/protocol.js';
+import type { EngineState, Stage, TransferProgress } from '../engine/protocol.js';
 import { hrefOf } from '../router.js';
 import type { Step } from '../store/conversation.js';
 import { useObserved } from '../store/observable.js';
@@ -17,10 +17,15 @@ export function loadedShare({ phase, stage, progress }: EngineState): number {
 }
 
 export function describeState(state: EngineState): string {
-    const { phase, stage, progress, info, problem } = state;
+    const { phase, stage, progress, info, problem, coming } = state;
     if (phase === 'idle') return 'No model loaded';
     if (phase === 'failed') return problem ?? 'Could not be loaded';
+    if (coming) return `${coming.name}: ${describeProgress(coming.stage, coming.progress)}`;
     if (phase === 'ready') return info?.backend === 'gpu' ? `on the GPU` : `on the CPU`;
+    return describeProgress(stage, progress);
+}
+
+function describeProgress(stage: Stage | undefined, progress: TransferProgress | undefined): string {
     if (!progress || progress.total === 0) return 'opening…';
     const { done, total, rate, secondsLeft } = progress;
     const verb = stage === 'download' ? 'downloading' : 'loading';

@@ -1,28 +1,35 @@
-// The first thing one sees: the stone, a sentence, and a few ways to begin.
+// The first thing one sees: the stone and a sentence, and below the composer a few ways to begin and what is offered.
+import { lazyView } from './lazy-view.js';
 import { useApp } from '../app.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { Gem } from './gem.js';
 import { loadedShare } from './model-chip.js';
+import * as words from './welcome-words.js';
 
-const stories = ['A story about a brave little fox', 'A dragon who is afraid of fire', 'Who are you?'];
-const questions = ['Explain how tides work, briefly', 'Write a haiku about cut gems', 'Plan a weekend in the mountains'];
-
-export function Welcome({ onPick }: { onPick: (text: string) => void }) {
+export function Welcome() {
     const state = useObserved(useApp().engine.state);
     const { useEndpoint, endpoint } = useObserved(settings);
-    const builtin = !useEndpoint && (state.wish === undefined || state.wish.choice.kind === 'builtin');
     return (
         <div class="welcome">
             <Gem filled={useEndpoint ? 1 : loadedShare(state)} busy={!useEndpoint && state.phase === 'loading'} />
-            <p class="title">Lapidary</p>
-            <p class="motto">
-                {useEndpoint
-                    ? `Your words go to ${hostOf(endpoint.url)}, and nowhere else.`
-                    : 'A language model in this tab. Nothing you write leaves your device.'}
-            </p>
-            <ul class="starters" aria-label="Ways to begin">
-                {(builtin ? stories : questions).map((text) => (
+            <p class="title">{words.title}</p>
+            <p class="motto">{useEndpoint ? words.wordsGoTo(hostOf(endpoint.url)) : words.motto}</p>
+        </div>
+    );
+}
+
+// What it takes to offer something is not needed for the first answer.
+const Offer = lazyView(async () => (await import('./offer.js')).Offer);
+
+export function WelcomeBelow({ onPick }: { onPick: (text: string) => void }) {
+    const { phase, wish } = useObserved(useApp().engine.state);
+    const { useEndpoint } = useObserved(settings);
+    const builtin = !useEndpoint && (wish === undefined || wish.choice.kind === 'builtin');
+    return (
+        <div class="below">
+            <ul class="starters" aria-label={words.beginnings}>
+                {(builtin ? words.stories : words.questions).map((text) => (
                     <li key={text}>
                         <button type="button" onClick={() => onPick(text)}>
                             {text}
@@ -30,6 +37,7 @@ export function Welcome({ onPick }: { onPick: (text: string) => void }) {
                     </li>
                 ))}
             </ul>
+            <div class="offer-place">{!useEndpoint && phase === 'ready' && <Offer />}</div>
         </div>
     );
 }
@@ -38,6 +46,6 @@ function hostOf(url: string): string {
     try {
         return new URL(url).host;
     } catch {
-        return 'the endpoint in the settings';
+        return words.unknownHost;
     }
 }
