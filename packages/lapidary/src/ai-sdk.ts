@@ -1,16 +1,17 @@
 // `lapidary/ai-sdk`: a loaded engine as a language model of Vercel's AI SDK.
-import type {
-    EmbeddingModelV2,
-    LanguageModelV2,
-    LanguageModelV2CallOptions,
-    LanguageModelV2CallWarning,
-    LanguageModelV2Content,
-    LanguageModelV2FinishReason,
-    LanguageModelV2Message,
-    LanguageModelV2StreamPart,
-    LanguageModelV2ToolResultOutput,
-    LanguageModelV2Usage,
-} from '@ai-sdk/provider';
+import {
+    wordings,
+    type CallOptions,
+    type Content,
+    type EmbeddingModel,
+    type LanguageModel,
+    type PromptMessage,
+    type PromptPart,
+    type StreamPart,
+    type ToolOutput,
+    type Version,
+    type Wording,
+} from './ai-sdk/specification.js';
 import type { RequestOptions } from './endpoints.js';
 import { LapidaryError } from './error.js';
 import type { JsonObject } from './json.js';
@@ -22,20 +23,46 @@ export interface ModelSettings {
     thinking?: boolean;
 }
 
+/** Which AI SDK: `v3`, unless told, for 6 and later; `v2` for 5. */
+export interface Specification<V extends Version> {
+    specification?: V;
+}
+
+export type { EmbeddingModel, LanguageModel } from './ai-sdk/specification.js';
+
 /** `generateText({ model: languageModel(engine), prompt: 'Hello!' })` */
-export function languageModel(engine: LoadedEngine, settings: ModelSettings = {}): LanguageModelV2 {
+export function languageModel(
+    engine: LoadedEngine,
+    settings: ModelSettings & Required<Specification<'v2'>>,
+): LanguageModel<'v2'>;
+export function languageModel(engine: LoadedEngine, settings?: ModelSettings & Specification<'v3'>): LanguageModel;
+export function languageModel(
+    engine: LoadedEngine,
+    settings: ModelSettings & Specification<Version> = {},
+): LanguageModel<Version> {
+    return settings.specification === 'v2'
+        ? makeLanguageModel(engine, settings, 'v2', wordings.v2)
+        : makeLanguageModel(engine, settings, 'v3', wordings.v3);
+}
+
+function makeLanguageModel<V extends Version>(
+    engine: LoadedEngine,
+    settings: ModelSettings,
+    version: V,
+    words: Wording<V>,
+): LanguageModel<V> {
     return {
-        specificationVersion: 'v2',
+        specificationVersion: version,
         provider: 'lapidary',
         modelId: engine.info.model,
         supportedUrls: {},
         doGenerate: async (options) => {
-            const { params, warnings } = translate(options, settings);
+            const { params, unsupported } = translate(options, settings);
             const completion = await withAbortReason(options.abortSignal, () =>
                 engine.chat.completions.create({ ...params, stream: false }, requestOptions(options.abortSignal)),
             );
             const [{ message, finish_reason }] = completion.choices;
-            const content: LanguageModelV2Content[] = [];
+            const content: Content[] = [];
             if (message.reasoning_content) content.push({ type: 'reasoning', text: message.reasoning_content });
             if (message.content) content.push({ type: 'text', text: message.content });
             for (const { id, function: made } of message.tool_calls ?? []) {
@@ -43,36 +70,41 @@ export function languageModel(engine: LoadedEngine, settings: ModelSettings = {}
             }
             return {
                 content,
-                finishReason: finishReason(finish_reason),
-                usage: usage(completion.usage),
-                warnings,
+                finishReason: words.finishReason(finish_reason),
+                usage: words.usage(completion.usage),
+                warnings: unsupported.map(words.unsupported),
                 response: { id: completion.id, modelId: completion.model, timestamp: new Date(completion.created * 1000) },
             };
         },
         doStream: async (options) => {
-            const { params, warnings } = translate(options, settings);
+            const { params, unsupported } = translate(options, settings);
             const chunks = await withAbortReason(options.abortSignal, () =>
                 engine.chat.completions.create(
                     { ...params, stream: true, stream_options: { include_usage: true } },
                     requestOptions(options.abortSignal),
                 ),
             );
-            return { stream: streamParts(chunks, warnings, options.abortSignal) };
+            return { stream: streamParts(chunks, unsupported, words, options.abortSignal) };
         },
     };
 }
 
 /** `embedMany({ model: embeddingModel(engine), values: ['a', 'b'] })` */
-export function embeddingModel(engine: LoadedEngine): EmbeddingModelV2<string> {
+export function embeddingModel(engine: LoadedEngine, settings: Required<Specification<'v2'>>): EmbeddingModel<'v2'>;
+export function embeddingModel(engine: LoadedEngine, settings?: Specification<'v3'>): EmbeddingModel;
+export function embeddingModel(
+    engine: LoadedEngine,
+    { specification = 'v3' }: Specification<Version> = {},
+): EmbeddingModel<Version> {
     return {
-        specificationVersion: 'v2',
+        specificationVersion: specification,
         provider: 'lapidary',
         modelId: engine.info.model,
         maxEmbeddingsPerCall: Infinity,
         supportsParallelCalls: false,
         doEmbed: async ({ values, abortSignal }) => {
             const vectors = await withAbortReason(abortSignal, () => engine.embed(values, requestOptions(abortSignal)));
-            return { embeddings: vectors.map((vector) => [...vector]) };
+            return { embeddings: vectors.map((vector) => [...vector]), warnings: [] };
         },
     };
 }
@@ -80,13 +112,13 @@ export function embeddingModel(engine: LoadedEngine): EmbeddingModelV2<string> {
 type Params = Omit<ChatCompletionParams, 'stream'>;
 
 function translate(
-    options: LanguageModelV2CallOptions,
+    options: CallOptions,
     settings: ModelSettings,
-): { params: Params; warnings: LanguageModelV2CallWarning[] } {
-    const warnings: LanguageModelV2CallWarning[] = [];
+): { params: Params; unsupported: string[] } {
+    const unsupported: string[] = [];
     const tools = (options.tools ?? []).flatMap((tool) => {
         if (tool.type === 'function') return [tool];
-        warnings.push({ type: 'unsupported-tool', tool });
+        unsupported.push(`tool ${tool.name}, which is not a function,`);
         return [];
     });
     const { responseFormat, toolChoice } = options;
@@ -106,7 +138,7 @@ function translate(
             function: {
                 name,
                 ...(description === undefined ? {} : { description }),
-                parameters: inputSchema as JsonObject,
+                parameters: (inputSchema ?? {}) as JsonObject,
             },
         })),
     };
@@ -117,26 +149,29 @@ function translate(
             ? { type: 'json_schema', json_schema: { name, schema: schema as JsonObject, strict: true } }
             : { type: 'json_object' };
     }
-    return { params, warnings };
+    return { params, unsupported };
 }
 
-function toolChoiceOf(choice: NonNullable<LanguageModelV2CallOptions['toolChoice']>): ToolChoice {
+function toolChoiceOf(choice: NonNullable<CallOptions['toolChoice']>): ToolChoice {
     return choice.type === 'tool' ? { type: 'function', function: { name: choice.toolName } } : choice.type;
 }
 
-function messagesOf(message: LanguageModelV2Message): ChatMessage[] {
+function messagesOf(message: PromptMessage): ChatMessage[] {
     switch (message.role) {
         case 'system':
             return [{ role: 'system', content: message.content }];
         case 'user':
             return [{ role: 'user', content: message.content.map((part) => ({ type: 'text', text: textOf(part) })) }];
         case 'tool':
-            return message.content.map(({ toolCallId, output, toolName }) => ({
-                role: 'tool',
-                tool_call_id: toolCallId,
-                name: toolName,
-                content: resultText(output),
-            }));
+            // Approvals of calls are between the SDK and the person.
+            return message.content
+                .filter(({ type }) => type === 'tool-result')
+                .map(({ toolCallId = '', output, toolName = '' }) => ({
+                    role: 'tool',
+                    tool_call_id: toolCallId,
+                    name: toolName,
+                    content: resultText(output),
+                }));
         case 'assistant': {
             const { content } = message;
             const join = (type: string) => content.map((part) => (part.type === type ? textOf(part) : '')).join('');
@@ -149,7 +184,7 @@ function messagesOf(message: LanguageModelV2Message): ChatMessage[] {
                     ...(calls.length === 0
                         ? {}
                         : {
-                              tool_calls: calls.map(({ toolCallId, toolName, input }) => ({
+                              tool_calls: calls.map(({ toolCallId = '', toolName = '', input }) => ({
                                   id: toolCallId,
                                   type: 'function' as const,
                                   function: {
@@ -164,23 +199,24 @@ function messagesOf(message: LanguageModelV2Message): ChatMessage[] {
     }
 }
 
-function textOf(part: { type: string; text?: unknown }): string {
+function textOf(part: PromptPart): string {
     if (typeof part.text === 'string') return part.text;
     throw new LapidaryError('unsupported', `a part of type '${part.type}' cannot be read: only text can`);
 }
 
-function resultText(output: LanguageModelV2ToolResultOutput): string {
-    if (output.type === 'text' || output.type === 'error-text') return output.value;
-    if (output.type === 'content') return output.value.map(textOf).join('\n');
-    return JSON.stringify(output.value);
+function resultText(output: ToolOutput | undefined): string {
+    if (output?.type === 'content' && Array.isArray(output.value)) return output.value.map(textOf).join('\n');
+    if (output?.type === 'execution-denied') return output.reason ?? 'The person did not allow this call.';
+    return typeof output?.value === 'string' && /text$/.test(output.type) ? output.value : JSON.stringify(output?.value ?? null);
 }
 
-function streamParts(
+function streamParts<V extends Version>(
     chunks: AsyncIterable<ChatCompletionChunk>,
-    warnings: LanguageModelV2CallWarning[],
+    unsupported: string[],
+    words: Wording<V>,
     signal: AbortSignal | undefined,
-): ReadableStream<LanguageModelV2StreamPart> {
-    const parts = partsOf(chunks, warnings, signal);
+): ReadableStream<StreamPart<V>> {
+    const parts = partsOf(chunks, unsupported, words, signal);
     return new ReadableStream({
         pull: async (controller) => {
             const { done, value } = await parts.next();
@@ -193,18 +229,19 @@ function streamParts(
     });
 }
 
-async function* partsOf(
+async function* partsOf<V extends Version>(
     chunks: AsyncIterable<ChatCompletionChunk>,
-    warnings: LanguageModelV2CallWarning[],
+    unsupported: string[],
+    words: Wording<V>,
     signal: AbortSignal | undefined,
-): AsyncGenerator<LanguageModelV2StreamPart, undefined, undefined> {
-    yield { type: 'stream-start', warnings };
+): AsyncGenerator<StreamPart<V>, undefined, undefined> {
+    yield { type: 'stream-start', warnings: unsupported.map(words.unsupported) };
     let open: 'text' | 'reasoning' | undefined;
     let blocks = 0;
     let reason: FinishReason = 'stop';
     let measured: Usage | undefined;
     // Text and reasoning come in blocks with a beginning and an end.
-    function* write(kind: 'text' | 'reasoning' | undefined, delta?: string): Generator<LanguageModelV2StreamPart> {
+    function* write(kind: 'text' | 'reasoning' | undefined, delta?: string): Generator<StreamPart<V>> {
         if (open !== kind) {
             if (open) yield { type: `${open}-end`, id: String(blocks) };
             if (kind) yield { type: `${kind}-start`, id: String(++blocks) };
@@ -235,21 +272,8 @@ async function* partsOf(
         throw error;
     }
     yield* write(undefined);
-    yield { type: 'finish', finishReason: finishReason(reason), usage: usage(measured) };
+    yield { type: 'finish', finishReason: words.finishReason(reason), usage: words.usage(measured) };
     return undefined;
-}
-
-function finishReason(reason: FinishReason): LanguageModelV2FinishReason {
-    return reason === 'tool_calls' ? 'tool-calls' : reason;
-}
-
-function usage(told: Usage | undefined): LanguageModelV2Usage {
-    return {
-        inputTokens: told?.prompt_tokens,
-        outputTokens: told?.completion_tokens,
-        totalTokens: told?.total_tokens,
-        cachedInputTokens: told?.prompt_tokens_details.cached_tokens,
-    };
 }
 
 function requestOptions(signal: AbortSignal | undefined): RequestOptions {
