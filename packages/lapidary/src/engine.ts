@@ -2,7 +2,7 @@
 // the engine asks us to read, to write or to wait. The engine never blocks; we never call it from inside itself.
 import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.js';
 import { GpuHost, type GpuOption } from './gpu/host.js';
-import type { GpuLedger } from './gpu/resources.js';
+import type { GpuLedger } from './gpu/ledger.js';
 import { parseObject, type JsonObject } from './json.js';
 import { readExactly, type ByteSink, type ByteSource } from './sources/source.js';
 import { fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';

@@ -1,4 +1,5 @@
 // What `Lapidary.load` takes and what it tells. Types only.
+import type { WebGpu } from './gpu/webgpu.js';
 import type { JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import type { Backend, TablePlace } from './model.js';
@@ -128,7 +129,7 @@ export interface LoadOptions {
     /** `lapidary.wasm` (or `lapidary-workshop.wasm`) or where it is; beside this module unless told. */
     wasm?: string | URL | BufferSource | WebAssembly.Module;
     /** WebGPU, or how to get it; `navigator.gpu` or, in Node, the package `webgpu` unless told. Not with a worker. */
-    gpu?: GPU | (() => Promise<GPU | undefined>);
+    gpu?: WebGpu | (() => Promise<WebGpu | undefined>);
 }
 
 /** What was loaded and where it runs. */

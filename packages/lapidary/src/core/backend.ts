@@ -1,5 +1,6 @@
 // GPU or CPU: what was asked for, or what is there.
 import { LapidaryError, messageOf } from '../error.js';
+import type { WebGpu } from '../gpu/webgpu.js';
 import { isSoftware } from '../gpu/software.js';
 import type { Backend } from '../model.js';
 
@@ -14,7 +15,7 @@ export type WhyNoGpu = () => string | undefined;
 
 export async function chooseBackend(
     wanted: Backend | 'auto',
-    findGpu: () => Promise<GPU | undefined>,
+    findGpu: () => Promise<WebGpu | undefined>,
     whyNone?: WhyNoGpu,
 ): Promise<Chosen> {
     if (wanted === 'cpu') return { backend: 'cpu', why: 'the CPU was asked for' };
@@ -30,7 +31,7 @@ export async function chooseBackend(
 /** The same after a GPU was lost: another GPU, or an error that says why there is none. */
 export async function chooseNewGpu(
     wanted: Backend | 'auto',
-    findGpu: () => Promise<GPU | undefined>,
+    findGpu: () => Promise<WebGpu | undefined>,
     lost: string,
     whyNone?: WhyNoGpu,
 ): Promise<Chosen> {
@@ -40,7 +41,7 @@ export async function chooseNewGpu(
 }
 
 async function problemOf(
-    findGpu: () => Promise<GPU | undefined>,
+    findGpu: () => Promise<WebGpu | undefined>,
     software: boolean,
     whyNone: WhyNoGpu = () => undefined,
 ): Promise<string | undefined> {

@@ -12,10 +12,12 @@ import { Loader } from './loader.js';
 import { Pipelines } from './pipelines.js';
 import { createProgram, programBytes, runProgram, timeProgram } from './programs.js';
 import { Readback } from './readback.js';
-import { Resources, type GpuLedger } from './resources.js';
+import type { GpuLedger } from './ledger.js';
+import { Resources } from './resources.js';
+import type { WebGpu } from './webgpu.js';
 
 /** WebGPU itself (`navigator.gpu`), or how to get it once it is needed. */
-export type GpuOption = GPU | (() => Promise<GPU | undefined>);
+export type GpuOption = WebGpu | (() => Promise<WebGpu | undefined>);
 
 /** What this side needs of the engine. */
 export interface EngineSide {

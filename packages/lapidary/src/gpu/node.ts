@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { messageOf } from '../error.js';
 import type { Log } from '../wasi.js';
 import { makeDawnPatient } from './dawn-patience.js';
+import type { WebGpu } from './webgpu.js';
 import { thisComputer, whyNoGpuAt } from './presence.js';
 
 /** A GPU in software, which comes with Chromium: slow, and everywhere the same. */
@@ -20,14 +21,14 @@ const dawnLacks = ['timestamp_quantization'];
 const dawnLacksInSoftware = ['use_vulkan_zero_initialize_workgroup_memory_extension'];
 
 /** Dawn hangs or crashes when this is collected as garbage while a device lives. */
-let implementation: Promise<GPU | undefined> | undefined;
+let implementation: Promise<WebGpu | undefined> | undefined;
 let absence: string | undefined;
 
 /**
  * WebGPU of this computer, or undefined when there is none; `whyNoNodeGpu` tells why. LAPIDARY_WEBGPU names the index.js of the
  * package where npm has not installed it, and LAPIDARY_GPU=swiftshader computes in software.
  */
-export function nodeGpu(log: Log = () => undefined): Promise<GPU | undefined> {
+export function nodeGpu(log: Log = () => undefined): Promise<WebGpu | undefined> {
     implementation ??= load(process.env, log);
     return implementation;
 }
@@ -37,7 +38,7 @@ export function whyNoNodeGpu(): string | undefined {
     return absence;
 }
 
-async function load(env: NodeJS.ProcessEnv, log: Log): Promise<GPU | undefined> {
+async function load(env: NodeJS.ProcessEnv, log: Log): Promise<WebGpu | undefined> {
     const software = env['LAPIDARY_GPU'] === 'swiftshader';
     if (software) {
         useSwiftShader(env, log);
@@ -69,10 +70,10 @@ function isMissing(error: unknown): boolean {
     return missing && error.message.includes("'webgpu'");
 }
 
-function createFunction(module: unknown): (flags: string[]) => GPU {
+function createFunction(module: unknown): (flags: string[]) => WebGpu {
     const create = typeof module === 'object' && module !== null && 'create' in module ? module.create : undefined;
     if (typeof create !== 'function') throw new TypeError('it has no function create');
-    return create as (flags: string[]) => GPU; // the package's word for it
+    return create as (flags: string[]) => WebGpu; // the package's word for it
 }
 
 /** Vulkan looks at the environment when Dawn is loaded. */

@@ -1,6 +1,7 @@
 // What the engine made on the GPU, by the numbers it knows them by. One series of numbers for all kinds, never used
 // twice: a number that was released can only be unknown, not something else.
 import { LapidaryError } from '../error.js';
+import type { GpuLedger } from './ledger.js';
 
 export interface BufferEntry {
     kind: 'buffer';
@@ -51,16 +52,6 @@ export interface Command {
 
 export type Resource = BufferEntry | PipelineEntry | BindGroupEntry | ProgramEntry;
 type Kind = Resource['kind'];
-
-/** What the engine holds on the GPU at a moment. */
-export interface GpuLedger {
-    buffers: number;
-    /** Of all buffers. */
-    bytes: number;
-    pipelines: number;
-    bindGroups: number;
-    programs: number;
-}
 
 const countedAs = {
     buffer: 'buffers',

@@ -1,4 +1,5 @@
 // What this device can do, told before anything is downloaded.
+import type { WebGpu } from '../gpu/webgpu.js';
 import { isSoftware } from '../gpu/software.js';
 import { throwIfCancelled } from '../error.js';
 import { gpuFinder, nodeRuntime } from '../surroundings.js';
@@ -7,7 +8,7 @@ import { judgeModels, type ProbedModel } from './family.js';
 
 export interface ProbeOptions {
     /** WebGPU, or how to get it; `navigator.gpu` or, in Node, the package `webgpu` unless told. */
-    gpu?: GPU | (() => Promise<GPU | undefined>);
+    gpu?: WebGpu | (() => Promise<WebGpu | undefined>);
     /** Measure how fast the GPU copies memory, which takes about a tenth of a second. True unless told. */
     measure?: boolean;
     signal?: AbortSignal;
