@@ -10,6 +10,7 @@ import { BlobSource } from './blob.js';
 import { openHttp } from './http.js';
 import { manyDigests } from './digest.js';
 import type { PreparedSource } from './prepared.js';
+import { prove } from './prove.js';
 import type { ByteSource } from './source.js';
 
 export interface OpenedSource {
@@ -35,7 +36,6 @@ export async function openPrepared(
     try {
         const [source, ...others] = opened.sources;
         if (!source || others.length > 0) throw manyDigests(opened.sources.length);
-        const { prove } = await import('./prove.js'); // few ask for it
         const onProgress = (progress: Progress) => onDownload({ ...progress, note: 'its SHA-256 is compared first' });
         return { ...opened, sources: [await prove(source, sha256, { onProgress, ...(signal ? { signal } : {}) })] };
     } catch (error) {
