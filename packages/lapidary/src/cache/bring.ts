@@ -45,6 +45,9 @@ export async function bring(parts: BringParts): Promise<void> {
     }
 }
 
+/** Everything came anew, and it is not what was promised. Nothing of it was kept. */
+export class WrongBytesError extends LapidaryError {}
+
 /** The bytes came, but they are not those that were promised. */
 class WrongDigest extends Error {
     constructor(
@@ -209,9 +212,9 @@ class Bringing {
         return Math.max(0, Math.min(told, granted));
     }
 
-    private wrongBytes(actual: string): LapidaryError {
+    private wrongBytes(actual: string): WrongBytesError {
         const { want } = this.parts;
-        return new LapidaryError(
+        return new WrongBytesError(
             'bad_file',
             `${this.remote.address} has the SHA-256 ${actual}, but ${want.sha256} was expected; nothing of it was kept`,
         );

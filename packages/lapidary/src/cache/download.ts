@@ -136,7 +136,7 @@ export class Download {
         let assembly = new Assembly(this.chunks, run.first);
         for (let failures = 0; assembly.position < end; ) {
             const before = assembly.index;
-            let reason = 'the server sends too little at a time';
+            let passing = new Passing('the server sends too little at a time');
             try {
                 meter.step('downloading', this.done, this.chunks.size);
                 for await (const piece of remote.stream(assembly.position, end - assembly.position, signal)) {
@@ -145,19 +145,23 @@ export class Download {
                 }
             } catch (error) {
                 if (!(error instanceof Passing)) throw error;
-                reason = error.message;
+                passing = error;
             }
             if (assembly.position >= end) return;
             failures = this.resumes && assembly.index > before ? 1 : failures + 1;
-            if (failures > retry.retries) throw this.gaveUp(reason, failures);
+            if (failures > retry.retries) throw this.gaveUp(passing, failures);
             if (!this.resumes) {
                 this.startOver();
                 assembly = new Assembly(this.chunks, run.first);
             }
-            meter.step('retrying', this.done + assembly.filled, this.chunks.size);
+            // Who asks to be left alone for a while is not asked before.
+            const asked = (passing.waitSeconds ?? 0) * 1000;
+            const wait = Math.max(Math.min(retry.retryDelayMs * 2 ** (failures - 1), longestPauseMs), asked);
+            const why = { reason: passing.message, seconds: wait / 1000 };
+            meter.step('retrying', this.done + assembly.filled, this.chunks.size, why);
             // The line may be down for long: nothing that has arrived may depend on this page staying alive.
             await this.checkpoint();
-            await pause(Math.min(retry.retryDelayMs * 2 ** (failures - 1), longestPauseMs), signal);
+            await pause(wait, signal);
         }
     }
 
@@ -186,12 +190,13 @@ export class Download {
         this.lastFlush = performance.now();
     }
 
-    private gaveUp(reason: string, times: number): LapidaryError {
+    private gaveUp(cause: Passing, times: number): LapidaryError {
         const { address } = this.parts.remote;
         const kept = this.resumes
             ? `${this.done} of ${this.chunks.size} bytes are kept, and it goes on from there next time`
             : 'the server does not tell one version of the file from another, so it begins anew next time';
-        return new LapidaryError('io', `${address} could not be downloaded: ${reason} (tried ${times} times); ${kept}`);
+        const sentence = `${address} could not be downloaded: ${cause.message} (tried ${times} times); ${kept}`;
+        return new LapidaryError('io', sentence, { cause });
     }
 }
 

@@ -20,6 +20,8 @@ export interface CacheProgress extends Progress {
     rate: number;
     /** Undefined when nothing is known. */
     etaSeconds: number | undefined;
+    /** With `retrying`: why, and for how long. */
+    pause?: { reason: string; seconds: number };
 }
 
 const pauseMs = 100;
@@ -39,7 +41,7 @@ export class ProgressMeter {
         private readonly now: () => number = () => performance.now(),
     ) {}
 
-    step(state: CacheStateName, done: number, total: number): void {
+    step(state: CacheStateName, done: number, total: number, pause?: { reason: string; seconds: number }): void {
         const time = this.now();
         if (state !== this.state) {
             this.state = state;
@@ -52,7 +54,8 @@ export class ProgressMeter {
         while (this.samples.length > 2 && time - (this.samples[0]?.time ?? time) > windowMs) this.samples.shift();
         const rate = this.rate();
         const etaSeconds = rate > 0 ? (total - done) / rate : undefined;
-        this.report({ state, name: this.name, done, total, rate, etaSeconds, note: this.note });
+        const why = pause ? { pause } : {};
+        this.report({ state, name: this.name, done, total, rate, etaSeconds, note: this.note, ...why });
     }
 
     private rate(): number {

@@ -58,7 +58,12 @@ test('software that pretends to be a GPU is not used', async () => {
 
 test('what fits depends on the memory, and the guess at speed on the bandwidth', () => {
     const judge = (memory: number, bandwidth?: number, quota = 1e12) =>
-        judgeModels({ memory, hasGpu: true, bandwidth, storage: { quota, usage: 0 } });
+        judgeModels({
+            backend: 'gpu',
+            estimatedMemory: memory,
+            gpu: bandwidth === undefined ? {} : { bandwidth },
+            storage: { quota, usage: 0 },
+        });
     assert.deepEqual(judge(6e9).filter(({ fits }) => fits).map(({ variant }) => variant), ['E2B', 'E4B']);
     assert.ok(judge(60e9).every(({ fits }) => fits));
     const small = judge(2.5e9, 1e11);

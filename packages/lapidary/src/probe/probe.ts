@@ -3,6 +3,7 @@ import type { WebGpu } from '../gpu/webgpu.js';
 import { isSoftware } from '../gpu/software.js';
 import { throwIfCancelled } from '../error.js';
 import { gpuFinder, nodeRuntime } from '../surroundings.js';
+import type { Device } from '../catalogue/predict.js';
 import { copyBandwidth } from './bandwidth.js';
 import { judgeModels, type ProbedModel } from './family.js';
 
@@ -53,6 +54,12 @@ export async function probe({ gpu: option, measure = true, signal }: ProbeOption
     const storage = await storageEstimate();
     const estimatedMemory = memoryEstimate((await nodeRuntime())?.totalMemory?.());
     const usable = gpu && !gpu.software ? gpu : undefined;
+    const device: Device = {
+        backend: usable ? 'gpu' : 'cpu',
+        estimatedMemory,
+        ...(usable ? { gpu: usable } : {}),
+        ...(storage ? { storage } : {}),
+    };
     return {
         webgpu: webgpu !== undefined,
         ...(gpu ? { gpu } : {}),
@@ -60,13 +67,8 @@ export async function probe({ gpu: option, measure = true, signal }: ProbeOption
         workers: typeof Worker === 'function',
         estimatedMemory,
         ...(storage ? { storage } : {}),
-        backend: usable ? 'gpu' : 'cpu',
-        models: judgeModels({
-            memory: estimatedMemory,
-            hasGpu: usable !== undefined,
-            bandwidth: usable?.bandwidth,
-            storage,
-        }),
+        backend: device.backend,
+        models: judgeModels(device),
     };
 }
 

@@ -2,7 +2,16 @@
 import { cancelledError } from '../error.js';
 
 /** A failure that may pass: worth another attempt, unlike a 404 or a file that changed. */
-export class Passing extends Error {}
+export class Passing extends Error {
+    constructor(
+        message: string,
+        options?: { cause?: unknown },
+        /** What the server asked for: it is not tried again before. */
+        readonly waitSeconds?: number,
+    ) {
+        super(message, options);
+    }
+}
 
 /** One connection: ends when the caller stops, the source closes, or nothing was heard for too long. */
 export class Attempt {

@@ -4,7 +4,9 @@ import { LapidaryError, throwIfCancelled } from '../error.js';
 import type { Progress } from '../model.js';
 import { Attempt, Passing, pause } from './attempt.js';
 import { BlobSource } from './blob.js';
+import { follow } from './follow.js';
 import { Gathered } from './gathered.js';
+import { RefusedError, retryAfter } from './refused.js';
 import { openAll, shardUrls } from './shards.js';
 import { checkRange, checkSize, type ByteSource } from './source.js';
 import { describe, whyForbidden } from './unreachable.js';
@@ -70,6 +72,7 @@ export class HttpSource implements ByteSource {
     private whole: string | undefined;
     private held: Promise<BlobSource> | undefined;
     private answered = false;
+    private promised: string | undefined;
 
     private constructor(
         private readonly url: URL,
@@ -133,6 +136,11 @@ export class HttpSource implements ByteSource {
         return this.version.modified;
     }
 
+    /** The SHA-256 that a server on the way promised (Hugging Face does); undefined where none did, and in browsers. */
+    get promisedSha256(): string | undefined {
+        return this.promised;
+    }
+
     /**
      * The same bytes as `read` on one connection, handed over as they arrive, for those who put them away and can go
      * on from there. It may end early, and nothing is tried again: a failure that may pass is thrown as Passing.
@@ -171,8 +179,12 @@ export class HttpSource implements ByteSource {
     private async persist(signal: AbortSignal | undefined, step: (attempt: Attempt) => Promise<boolean>): Promise<void> {
         const stops = signal ? [signal, this.closing.signal] : [this.closing.signal];
         let reason = 'the server sends too little at a time';
+        let cause: unknown;
         for (let tries = 0; tries <= this.retries; tries++) {
-            if (tries > 0) await pause(this.retryDelayMs * 2 ** (tries - 1), stops);
+            // A server that asks for a pause gets it, but nobody waits here for longer than for a silent one.
+            const asked = cause instanceof Passing ? (cause.waitSeconds ?? 0) : 0;
+            const wait = Math.max(this.retryDelayMs * 2 ** (tries - 1), Math.min(asked * 1000, this.timeoutMs));
+            if (tries > 0) await pause(wait, stops);
             stops.forEach(throwIfCancelled);
             const attempt = new Attempt(this.timeoutMs, stops);
             try {
@@ -181,6 +193,7 @@ export class HttpSource implements ByteSource {
                 stops.forEach(throwIfCancelled);
                 if (error instanceof LapidaryError) throw error;
                 reason = attempt.timedOut ? this.silence() : describe(error);
+                cause = error instanceof Passing ? error : new Passing(reason, { cause: error });
                 // A first failure may be chance; after the second a page asks itself whether it will ever be let in.
                 const forbidden = tries > 0 && !this.answered ? await whyForbidden(this.url) : undefined;
                 if (forbidden !== undefined) throw new LapidaryError('io', `${this.shown} could not be read: ${forbidden}`);
@@ -188,7 +201,8 @@ export class HttpSource implements ByteSource {
                 attempt.end();
             }
         }
-        throw new LapidaryError('io', `${this.shown} could not be read: ${reason} (tried ${this.retries + 1} times)`);
+        const sentence = `${this.shown} could not be read: ${reason} (tried ${this.retries + 1} times)`;
+        throw new LapidaryError('io', sentence, { cause });
     }
 
     /**
@@ -304,18 +318,18 @@ export class HttpSource implements ByteSource {
 
     private async request(range: { first: number; last: number } | undefined, attempt: Attempt): Promise<Response> {
         const version = this.etag ?? this.modified;
-        const response = await fetch(this.url, {
-            // Compression on the way would make the byte positions meaningless.
-            headers: {
-                ...this.headers,
+        const { response, passed } = await follow(this.url, {
+            headers: this.headers,
+            always: {
                 ...(range && { range: `bytes=${range.first}-${range.last}` }),
                 ...(range && version !== null && this.mayAskIfRange && { 'if-range': version }),
+                // Compression on the way would make the byte positions meaningless.
                 'accept-encoding': 'identity',
             },
             signal: attempt.signal,
-            cache: 'no-store',
         });
         this.answered = true;
+        this.promised ??= passed.map(promisedDigest).find((digest) => digest !== undefined);
         return response;
     }
 
@@ -338,12 +352,14 @@ export class HttpSource implements ByteSource {
         discard(response);
         if (status === 200 && this.whole === undefined && this.hasVersion && this.mayAskIfRange) return this.changed('');
         if (status === 404 || status === 410) {
-            return new LapidaryError('not_found', `there is no file at ${this.shown} (HTTP ${status})`);
+            return new RefusedError('not_found', `there is no file at ${this.shown} (HTTP ${status})`, status);
         }
         if (status === 401 || status === 403) {
-            return new LapidaryError('io', `${this.shown} may not be read without permission (HTTP ${status})`);
+            return new RefusedError('io', `${this.shown} may not be read without permission (HTTP ${status})`, status);
         }
-        if (status === 408 || status === 429 || status >= 500) return new Passing(`the server answers HTTP ${status}`);
+        if (status === 408 || status === 429 || status >= 500) {
+            return new Passing(`the server answers HTTP ${status}`, undefined, retryAfter(response.headers));
+        }
         if (status === 416 && this.size > 0) {
             return new LapidaryError('io', `${this.shown} became shorter on the server while it was read`);
         }
@@ -493,6 +509,11 @@ function contentLength(response: Response): number | undefined {
 function looksLikePage(response: Response, start: Uint8Array): boolean {
     const isHtml = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(response.headers.get('content-type') ?? '');
     return isHtml && /^$|^[<\s\uFEFF\xEF]/.test(String.fromCharCode(...start));
+}
+
+/** X-Linked-ETag: of a large file, Hugging Face says the SHA-256 before it leads to where the bytes are. */
+function promisedDigest(headers: Headers): string | undefined {
+    return /^"?([0-9a-f]{64})"?$/.exec(headers.get('x-linked-etag') ?? '')?.[1];
 }
 
 function isEncoded(response: Response): boolean {

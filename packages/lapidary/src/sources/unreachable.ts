@@ -1,6 +1,7 @@
 // Why there was no answer at all. Node tells; browsers keep it to themselves, so that a page has to find it out.
 import { messageOf } from '../error.js';
 import { Passing } from './attempt.js';
+import { isLoopback } from './follow.js';
 
 /** Node's fetch hides what happened in `cause`. */
 export function describe(error: unknown): string {
@@ -24,7 +25,7 @@ export function describe(error: unknown): string {
  */
 export async function whyForbidden(url: URL): Promise<string | undefined> {
     if (typeof location !== 'object' || location.origin === url.origin) return undefined;
-    if (location.protocol === 'https:' && url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    if (location.protocol === 'https:' && url.protocol === 'http:' && !isLoopback(url)) {
         return `a page behind https: may not read from an http: address`;
     }
     try {
@@ -36,8 +37,4 @@ export async function whyForbidden(url: URL): Promise<string | undefined> {
         `the server is there, but does not let pages of ${location.origin} read it; ` +
         `it must send Access-Control-Allow-Origin (CORS)`
     );
-}
-
-function isLoopback(hostname: string): boolean {
-    return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
 }

@@ -1,0 +1,187 @@
+// The models that are offered by name: data, and nothing but data. A new row needs no other change.
+//
+// Names of repositories and files, licences and sizes are those that public projects mention (looked up 2026-11), not
+// ones that were fetched and measured: sizes are `about`, and what counts (the exact size, the SHA-256, the revision)
+// is asked of the source when a model is downloaded. `named` says how well a name is known.
+import type { CatalogueEntry, Licence } from './catalogue.js';
+
+/** What `general.architecture` may say for the engine to run it. Rows of others wait here unseen. */
+export const readableArchitectures: readonly string[] = ['gemma4'];
+
+const apache: Licence = {
+    id: 'apache-2.0',
+    name: 'Apache License 2.0',
+    url: 'https://ai.google.dev/gemma/docs/gemma_4_license',
+    summary: [
+        'You may use, change and share it, also for money.',
+        'Who shares it passes the licence and its notices on.',
+        'It comes without a warranty.',
+    ],
+    mustAgree: false,
+};
+
+const storytellerLicence: Licence = {
+    id: 'mit',
+    name: 'MIT License',
+    url: 'https://opensource.org/license/mit',
+    summary: [
+        'You may use, change and share it, also for money.',
+        'Who shares it passes the licence and its notice on.',
+        'It comes without a warranty.',
+    ],
+    mustAgree: false,
+};
+
+export const models: readonly CatalogueEntry[] = [
+    {
+        id: 'storyteller',
+        names: ['builtin'],
+        family: 'Storyteller',
+        title: 'Storyteller',
+        variant: 'Storyteller',
+        architecture: 'gemma4',
+        parameters: '29M',
+        quantisation: 'Q4_K_M',
+        abilities: ['stories'],
+        about: 'writes small stories and knows no facts',
+        licence: storytellerLicence,
+        bytes: { about: 20_090_112, table: 5_000_000, conversation: 20_000_000, read: 15_000_000 },
+        context: 2048,
+        tiers: ['phone', 'laptop', 'gpu'],
+        sources: [{ kind: 'builtin' }],
+        named: 'it comes with Lapidary',
+    },
+    {
+        id: 'gemma-4-e2b',
+        names: ['e2b', 'gemma4:e2b'],
+        family: 'Gemma 4',
+        title: 'Gemma 4 E2B',
+        variant: 'E2B',
+        architecture: 'gemma4',
+        parameters: '5.1B, of which 2.3B compute',
+        quantisation: 'Q4_0',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'answers questions on a laptop, and on good phones',
+        licence: apache,
+        bytes: { about: 3_350_000_000, table: 1_930_000_000, conversation: 30_000_000, read: 1_420_000_000 },
+        context: 131_072,
+        tiers: ['phone', 'laptop', 'gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'google/gemma-4-E2B-it-qat-q4_0-gguf',
+                file: 'gemma-4-E2B_q4_0-it.gguf',
+                projector: 'gemma-4-E2B-it-mmproj.gguf',
+            },
+            { kind: 'huggingface', repository: 'ggml-org/gemma-4-E2B-it-GGUF' },
+            { kind: 'ollama', name: 'gemma4:e2b' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'gemma-4-e4b',
+        names: ['e4b', 'gemma4:e4b'],
+        family: 'Gemma 4',
+        title: 'Gemma 4 E4B',
+        variant: 'E4B',
+        architecture: 'gemma4',
+        parameters: '8B, of which 4.5B compute',
+        quantisation: 'Q4_0',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'knows more and follows instructions better than E2B',
+        licence: apache,
+        bytes: { about: 5_150_000_000, table: 2_310_000_000, conversation: 90_000_000, read: 2_840_000_000 },
+        context: 131_072,
+        tiers: ['laptop', 'gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'google/gemma-4-E4B-it-qat-q4_0-gguf',
+                file: 'gemma-4-E4B_q4_0-it.gguf',
+                projector: 'gemma-4-E4B-it-mmproj.gguf',
+            },
+            { kind: 'huggingface', repository: 'ggml-org/gemma-4-E4B-it-GGUF' },
+            { kind: 'ollama', name: 'gemma4:e4b' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'gemma-4-12b',
+        names: ['12b', 'gemma4:12b'],
+        family: 'Gemma 4',
+        title: 'Gemma 4 12B',
+        variant: '12B',
+        architecture: 'gemma4',
+        parameters: '12B',
+        quantisation: 'Q4_0',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'for a graphics card or a laptop with much memory',
+        licence: apache,
+        bytes: { about: 6_980_000_000, table: 0, conversation: 400_000_000, read: 6_980_000_000 },
+        context: 262_144,
+        tiers: ['laptop', 'gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'google/gemma-4-12B-it-qat-q4_0-gguf',
+                file: 'gemma-4-12b-it-qat-q4_0.gguf',
+                projector: 'mmproj-gemma-4-12b-it-qat-q4_0.gguf',
+            },
+            { kind: 'ollama', name: 'gemma4:12b' },
+        ],
+        named: 'repository and file are named by public projects; the Ollama name could not be confirmed',
+    },
+    {
+        id: 'gemma-4-26b-a4b',
+        names: ['26b', '26b-a4b', 'gemma4:26b'],
+        family: 'Gemma 4',
+        title: 'Gemma 4 26B-A4B',
+        variant: '26B-A4B',
+        architecture: 'gemma4',
+        parameters: '25.2B, of which 3.8B compute',
+        quantisation: 'Q4_0',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'much knowledge at the speed of a small model, if the memory is there',
+        licence: apache,
+        bytes: { about: 14_440_000_000, table: 0, conversation: 300_000_000, read: 2_300_000_000 },
+        context: 262_144,
+        tiers: ['gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'google/gemma-4-26B-A4B-it-qat-q4_0-gguf',
+                file: 'gemma-4-26B_q4_0-it.gguf',
+            },
+            { kind: 'huggingface', repository: 'ggml-org/gemma-4-26B-A4B-it-GGUF' },
+            { kind: 'ollama', name: 'gemma4:26b' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'gemma-4-31b',
+        names: ['31b', 'gemma4:31b'],
+        family: 'Gemma 4',
+        title: 'Gemma 4 31B',
+        variant: '31B',
+        architecture: 'gemma4',
+        parameters: '31B',
+        quantisation: 'Q4_0',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'the most able, for a large graphics card',
+        licence: apache,
+        bytes: { about: 17_650_000_000, table: 0, conversation: 1_200_000_000, read: 17_650_000_000 },
+        context: 262_144,
+        tiers: ['gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'google/gemma-4-31B-it-qat-q4_0-gguf',
+                file: 'gemma-4-31B_q4_0-it.gguf',
+                projector: 'gemma-4-31B-it-mmproj.gguf',
+            },
+            { kind: 'huggingface', repository: 'ggml-org/gemma-4-31B-it-GGUF' },
+            { kind: 'ollama', name: 'gemma4:31b' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+];
