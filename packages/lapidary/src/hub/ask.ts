@@ -73,6 +73,11 @@ async function askOnce(url: URL, what: string, options: AskOptions): Promise<Ask
 
 function refusal(response: Response, url: URL, what: string): RefusedError {
     const { status, headers } = response;
+    // To strangers Hugging Face does not say whether something is hidden or not there at all.
+    if (status === 401 && headers.get('x-error-code') === 'RepoNotFound') {
+        const sentence = `${url.host} does not have ${what}, or shows it to some accounts only`;
+        return new RefusedError('not_found', sentence, 404);
+    }
     if (status === 401 || status === 403) {
         const challenge = headers.get('www-authenticate') ?? undefined;
         const sentence = `${what} needs an account at ${url.host} (HTTP ${status})`;

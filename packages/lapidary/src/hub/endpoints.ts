@@ -45,6 +45,8 @@ function parseEndpoint(text: string | URL, what: string): URL {
 
 /** An address below an endpoint; every part is one segment, whatever is in it. */
 export function below(endpoint: URL, ...parts: readonly string[]): URL {
+    const climbs = parts.find((part) => part === '' || part === '.' || part === '..');
+    if (climbs !== undefined) throw new LapidaryError('invalid_argument', `'${climbs}' is not a part of an address`);
     const url = new URL(endpoint);
     url.pathname = [url.pathname.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/');
     return url;

@@ -5,9 +5,9 @@
 //   weightOf(fileName, bytes)                                 the same for a file of a search
 //   resolveModel('e2b' | 'hf:OWNER/REPO[/FILE][@rev]' | URL)  files, sizes, digests, licence, gated; nothing downloaded yet
 //   searchHub('gemma 4 e2b')                                  repositories with models, sizes, licence, downloads
-//   startDownload(resolved)                                   in a page by a worker: state to show, pause(), resume()
+//   startDownload(resolved)                                   (coming) by a worker: state to show, pause(), resume()
 //   KeptModels.ofThisOrigin()                                 what is kept: list(), find(), open(), verify(), remove()
-//   Lapidary.load({ kept: 'gemma-4-e2b' })                    answer with it
+//   Lapidary.load({ kept: 'gemma-4-e2b' })                    (coming) answer with it
 //
 // Everything can be asked of other servers by `endpoints` (tests: ../testing/hub-server.ts, ../testing/registry-server.ts).
 // Data may be posted between page and workers as it is. Problems have a `kind`; their sentences are English.
