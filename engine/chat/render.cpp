@@ -154,7 +154,8 @@ class Renderer {
             return true;
         }
         if (message.tool_calls.empty()) return false;
-        for (const Message& result : following) {
+        for (const Message* const given : in_order_of_calls(following, message.tool_calls)) {
+            const Message& result = *given;
             const std::string_view name = name_of(result, message.tool_calls);
             if (result.value) {
                 write_result(name, *result.value);
@@ -166,6 +167,32 @@ class Renderer {
             for (const Part& part : result.parts) out_.trusted(placeholder(part.kind));
         }
         return !following.empty();
+    }
+
+    // The prompt does not say which call a result belongs to: the model tells two calls of one function apart by their
+    // order alone. So results that name their call by its id change places among themselves until they stand as the
+    // calls do; the others stay where they are.
+    static std::vector<const Message*> in_order_of_calls(std::span<const Message> results,
+                                                         std::span<const ToolCall> calls) {
+        std::vector<size_t> call_of(results.size(), calls.size());
+        std::vector<size_t> begins(calls.size() + 1, 0);  // of each call's results among those of all calls
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (results[i].tool_call_id.empty()) continue;
+            while (call_of[i] > 0 && calls[call_of[i] - 1].id != results[i].tool_call_id) --call_of[i];
+            call_of[i] = call_of[i] == 0 ? calls.size() : call_of[i] - 1;
+            if (call_of[i] < calls.size()) ++begins[call_of[i] + 1];
+        }
+        for (size_t call = 0; call < calls.size(); ++call) begins[call + 1] += begins[call];
+        std::vector<const Message*> known(begins.back());
+        for (size_t i = 0; i < results.size(); ++i) {
+            if (call_of[i] < calls.size()) known[begins[call_of[i]]++] = &results[i];
+        }
+        std::vector<const Message*> out;
+        size_t next = 0;
+        for (size_t i = 0; i < results.size(); ++i) {
+            out.push_back(call_of[i] < calls.size() ? known[next++] : &results[i]);
+        }
+        return out;
     }
 
     static std::string_view name_of(const Message& result, std::span<const ToolCall> calls) {

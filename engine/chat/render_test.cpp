@@ -182,6 +182,33 @@ TEST(Render, FollowsTheTemplateInItsCorners) {
     }
 }
 
+TEST(Render, PutsResultsIntoTheOrderOfTheirCalls) {
+    const auto prompt_of = [](std::string_view results) {
+        return rendered(R"({"messages":[{"role":"user","content":"u"},{"role":"assistant","tool_calls":[
+            {"id":"a","function":{"name":"weather","arguments":{"city":"Rome"}}},
+            {"id":"b","function":{"name":"weather","arguments":{"city":"Oslo"}}},
+            {"id":"c","function":{"name":"time"}}]},)" +
+                        std::string(results) + "]}");
+    };
+    const std::string a = R"({"role":"tool","tool_call_id":"a","content":"hot"})";
+    const std::string b = R"({"role":"tool","tool_call_id":"b","content":"cold"})";
+    const std::string c = R"({"role":"tool","tool_call_id":"c","content":"noon"})";
+    const std::string expected = prompt_of(a + "," + b + "," + c);
+    EXPECT_LT(expected.find("hot"), expected.find("cold"));
+    EXPECT_EQ(prompt_of(b + "," + a + "," + c), expected);
+    EXPECT_EQ(prompt_of(c + "," + b + "," + a), expected);
+    // Two results of one call keep their order.
+    const std::string more = R"({"role":"tool","tool_call_id":"a","content":"very"})";
+    const std::string twice = prompt_of(c + "," + a + "," + more);
+    EXPECT_LT(twice.find("hot"), twice.find("very"));
+    EXPECT_LT(twice.find("very"), twice.find("noon"));
+    // One that names no call that is there stays where it is.
+    const std::string stray = R"({"role":"tool","tool_call_id":"x","content":"stray"})";
+    const std::string mixed = prompt_of(b + "," + stray + "," + a);
+    EXPECT_LT(mixed.find("hot"), mixed.find("stray"));
+    EXPECT_LT(mixed.find("stray"), mixed.find("cold"));
+}
+
 TEST(Render, PrintsNumbersAsPythonDoes) {
     const std::string prompt = rendered(R"({"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f",
         "arguments":{"n":[0,-7,18446744073709551615,-9223372036854775808,1.0,-0.0,0.1,1e15,1e16,1.5e300,0.0001,0.00001,
