@@ -9,6 +9,8 @@
 
 namespace lapidary::api {
 
+inline constexpr int64_t kMaxTopLogprobs = 20;
+
 Json event_json(const chat::Event& event);
 Json message_json(const infer::ChatAnswer& answer);
 Json stats_json(const infer::GenerateStats& stats, uint64_t seed);

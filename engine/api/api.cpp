@@ -23,6 +23,7 @@ Api::Methods Api::product_methods() {
         {"session.close", &Api::session_close},
         {"session.generate", &Api::session_generate},
         {"session.embed", &Api::session_embed},
+        {"session.score", &Api::session_score},
         {"session.bench", &Api::session_bench},
     });
     return kMethods;

@@ -143,6 +143,7 @@ class Api {
     Task<Result<Reply>> session_close(Call& call);
     Task<Result<Reply>> session_logits(Call& call);
     Task<Result<Reply>> session_embed(Call& call);
+    Task<Result<Reply>> session_score(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
     Task<Result<Reply>> session_profile(Call& call);

@@ -85,6 +85,55 @@ TEST_F(ApiTest, DescribesAModel) {
     EXPECT_EQ(tensors, description["tensors"]);
 }
 
+TEST_F(ApiTest, TellsOnlyWhatAModelWasTaught) {
+    // It has the tokens for thoughts and calls, but never learnt to use them.
+    const auto description = call("model.describe", {{"model", open(kStoryteller)}}).json;
+    EXPECT_EQ(description["capabilities"], json({"completion"}));
+}
+
+TEST_F(ApiTest, ScoresATextTokenByToken) {
+    const uint32_t model = open(kTiny);
+    const uint32_t id = session(model);
+    const auto plain = call("model.tokenize", {{"model", model}, {"add_bos", false}}, bytes_of("Once upon a time"));
+    const auto ids = call("model.tokenize", {{"model", model}, {"add_bos", true}}, bytes_of("Once upon a time"));
+    const auto scored = call("session.score", {{"session", id}, {"top", 2}}, ids.blob);
+    ASSERT_TRUE(scored.ok) << scored.json.dump();
+    const json& scores = scored.json["scores"];
+    const auto tokens = *from_blob(ids.blob);
+    ASSERT_EQ(scores.size(), tokens.size() - 1);
+    double sum = 0;
+    for (size_t i = 0; i < scores.size(); ++i) {
+        EXPECT_EQ(scores[i]["token"], tokens[i + 1]);
+        EXPECT_EQ(scores[i]["top"].size(), 2u);
+        EXPECT_GE(scores[i]["top"][0]["logprob"], scores[i]["logprob"]);
+        sum += scores[i]["logprob"].get<double>();
+    }
+    // The mean that another method comes to, which puts the token that begins a text there by itself.
+    const auto whole = call("session.perplexity", {{"session", id}}, plain.blob).json;
+    ASSERT_EQ(whole["tokens"], scores.size());
+    EXPECT_NEAR(whole["nll"].get<double>(), -sum / double(scores.size()), 1e-4);
+    EXPECT_FALSE(call("session.score", {{"session", id}}).ok);
+    const std::vector<int32_t> wrong = {1, 1 << 30};
+    EXPECT_FALSE(call("session.score", {{"session", id}}, to_blob(wrong)).ok);
+}
+
+TEST_F(ApiTest, ContinuesTokensAsTheyAre) {
+    const uint32_t model = open(kTiny);
+    const uint32_t id = session(model);
+    const auto ids = call("model.tokenize", {{"model", model}, {"add_bos", true}}, bytes_of("Once upon a time"));
+    json request = {{"session", id}, {"prompt", "Once upon a time"}, {"max_tokens", 5}, {"sampling", {{"seed", 3}}}};
+    const auto from_text = call("session.generate", request).json;
+    request.erase("prompt");
+    request["prompt_tokens"] = *from_blob(ids.blob);
+    const auto from_tokens = call("session.generate", request).json;
+    EXPECT_EQ(from_tokens["text"], from_text["text"]);
+    EXPECT_EQ(from_tokens["prompt_tokens"], from_text["prompt_tokens"]);
+    for (const json& wrong : {json("abc"), json({-1}), json({99999999}), json({1.5}), json::array()}) {
+        request["prompt_tokens"] = wrong;
+        EXPECT_FALSE(call("session.generate", request).ok) << wrong.dump();
+    }
+}
+
 TEST_F(ApiTest, AReadThatFailsBecomesTheErrorOfTheCall) {
     host.broken_sources[1] = "the server hung up";
     host.sources[1] = {0};

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/sort_few.h"
+#include "chat/markers.h"
 #include "model/memory.h"
 
 namespace lapidary::api {
@@ -91,6 +92,19 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
     out["memory"] = std::move(memory);
 }
 
+// What a program may expect of answers, in Ollama's words. Whether a model was taught to think and to call tools its file
+// does not say outright; the template that was trained with it does, and members of the family were.
+Json capabilities(const gguf::Header& header, const model::Config& config) {
+    const std::string_view written = header.string("tokenizer.chat_template").value_or("");
+    const auto was_taught = [&](std::string_view marker) {
+        return config.variant != "custom" || written.contains(marker);
+    };
+    Json out = {"completion"};
+    if (was_taught(chat::kCallOpen)) out.push_back("tools");
+    if (was_taught(chat::kThink)) out.push_back("thinking");
+    return out;
+}
+
 std::string_view dialect(const gguf::File& file) {
     if (file.metadata().string("tokenizer.ggml.model") == "llama") return "ollama";
     for (const gguf::FileTensor& tensor : file.tensors()) {
@@ -124,6 +138,7 @@ Json describe(OpenModel& model, KvFormat kv) {
     Status supported;
     const auto config = model.config();
     if (config) describe_config(**config, out);
+    if (config) out["capabilities"] = capabilities(header, **config);
     if (!config) supported = std::unexpected(config.error());
     if (config) {
         const auto table = model.weights();

@@ -40,22 +40,39 @@ namespace {
 
 constexpr size_t kMaxStops = 64;
 constexpr int64_t kMaxTokens = 1 << 26;
-constexpr int64_t kMaxTopLogprobs = 20;
 
-Result<std::vector<int32_t>> continued_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
+Result<std::vector<int32_t>> token_list(const Args& args, const char* name, const tokenizer::Tokenizer& tokenizer) {
     std::vector<int32_t> out;
-    const Json& list = args.member("continue_tokens");
+    const Json& list = args.member(name);
     if (list.is_null()) return out;
-    if (!list.is_array()) return fail(Code::invalid_argument, "'continue_tokens' must be a list of token ids");
+    if (!list.is_array()) return fail(Code::invalid_argument, "'{}' must be a list of token ids", name);
     for (const Json& item : list) {
         const bool small = item.is_number_unsigned() && item.get<uint64_t>() < uint64_t(tokenizer.size());
-        if (!small) return fail(Code::invalid_argument, "'continue_tokens' must be a list of token ids");
+        if (!small) {
+            return fail(Code::invalid_argument, "'{}' must be a list of token ids from 0 to {}", name,
+                        tokenizer.size() - 1);
+        }
         out.push_back(item.get<int32_t>());
-        if (tokenizer.is_end_of_generation(out.back())) {
+    }
+    return out;
+}
+
+Result<std::vector<int32_t>> continued_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
+    std::vector<int32_t> out = TRY(token_list(args, "continue_tokens", tokenizer));
+    for (const int32_t token : out) {
+        if (tokenizer.is_end_of_generation(token)) {
             return fail(Code::invalid_argument, "'continue_tokens' has a token that ends the answer: it is complete");
         }
     }
     return out;
+}
+
+// The text to continue; `prompt_tokens` are taken as they are.
+Result<std::vector<int32_t>> text_prompt(const Args& args, const tokenizer::Tokenizer& tokenizer) {
+    if (args.has("prompt_tokens")) return token_list(args, "prompt_tokens", tokenizer);
+    const tokenizer::EncodeOptions encode{.add_bos = TRY(args.boolean_or("add_bos", true)),
+                                          .parse_special = TRY(args.boolean_or("parse_special", true))};
+    return tokenizer.encode(TRY(args.string("prompt")), encode);
 }
 
 // Tells the format what was answered before.
@@ -172,9 +189,7 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
     if (generation.overflow == Overflow::slide) {
         co_return fail(Code::invalid_argument, "'overflow' can be 'slide' for messages only");
     }
-    const tokenizer::EncodeOptions encode{.add_bos = CO_TRY(call.args.boolean_or("add_bos", true)),
-                                          .parse_special = CO_TRY(call.args.boolean_or("parse_special", true))};
-    std::vector<int32_t> prompt = generation.tokenizer->encode(CO_TRY(call.args.string("prompt")), encode);
+    std::vector<int32_t> prompt = CO_TRY(text_prompt(call.args, *generation.tokenizer));
     if (generation.content_form != nullptr) {
         generation.format.emplace(*generation.tokenizer, CO_TRY(open.model->token_texts()),
                                   infer::AnswerFormatOptions{.content = generation.content_form});

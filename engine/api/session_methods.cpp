@@ -1,6 +1,7 @@
 // session.*: a context to run a model in, and what can be asked of it.
 #include <cstring>
 
+#include "api/answer_events.h"
 #include "api/api.h"
 #include "api/token_blob.h"
 #include "infer/gpu_runner.h"
@@ -13,6 +14,18 @@ namespace {
 
 constexpr uint32_t kDefaultContext = 4096;
 constexpr uint32_t kDefaultWindow = 512;  // perplexity
+
+// Tokens that the model has.
+Result<std::vector<int32_t>> checked_tokens(std::span<const uint8_t> blob, const tokenizer::Tokenizer& tokenizer) {
+    std::vector<int32_t> tokens = TRY(from_blob(blob));
+    for (const int32_t token : tokens) {
+        if (!tokenizer.is_valid(token)) {
+            return fail(Code::invalid_argument, "token {} does not exist: this model's are 0 to {}", token,
+                        tokenizer.size() - 1);
+        }
+    }
+    return tokens;
+}
 
 }  // namespace
 
@@ -94,10 +107,37 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     co_return Reply{.json = {{"tokens", count}, {"vocabulary", open->session->runner().vocabulary()}}};
 }
 
+// {session, top} + ids → {scores}: of every token but the first how likely it was after those before it, as in the events
+// of session.generate, with progress
+Task<Result<Reply>> Api::session_score(Call& call) {
+    const auto open = CO_TRY(take_session(call));
+    const auto tokenizer = CO_TRY(open->model->tokenizer());
+    const std::vector<int32_t> tokens = CO_TRY(checked_tokens(call.blob, *tokenizer));
+    if (tokens.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
+    const uint32_t context = open->session->runner().context();
+    if (tokens.size() > context) {
+        co_return fail(Code::limit, "the text has {} tokens and the context holds {}", tokens.size(), context);
+    }
+    const auto top = size_t(CO_TRY(call.args.integer_or("top", 0, kMaxTopLogprobs, 0)));
+    CO_TRY(co_await use_adapters(call, *open));
+    const auto progress = progress_of(call);
+    std::vector<sample::TokenScore> scores;
+    scores.reserve(tokens.size());
+    CO_TRY(co_await open->session->logits(
+        tokens,
+        [&](uint32_t position, std::vector<float> row) -> Task<Status> {
+            if (position + 1 < tokens.size()) scores.push_back(sample::score(row, tokens[position + 1], top));
+            progress(position + 1, uint32_t(tokens.size()));
+            co_return Status{};
+        },
+        breathe_for(call)));
+    co_return Reply{.json = {{"scores", scores_json(*tokenizer, scores)}}};
+}
+
 // {session} + ids → float32 [width]: the mean over the positions of the hidden state after the last norm
 Task<Result<Reply>> Api::session_embed(Call& call) {
     const auto open = CO_TRY(take_session(call));
-    const std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
+    const std::vector<int32_t> tokens = CO_TRY(checked_tokens(call.blob, *CO_TRY(open->model->tokenizer())));
     CO_TRY(co_await use_adapters(call, *open));
     const std::vector<float> mean = CO_TRY(co_await open->session->embed(tokens, breathe_for(call)));
     Reply reply{.json = {{"tokens", tokens.size()}, {"width", mean.size()}},
@@ -112,10 +152,7 @@ Task<Result<Reply>> Api::session_perplexity(Call& call) {
     const auto tokenizer = CO_TRY(open->model->tokenizer());
     const uint32_t context = open->session->runner().context();
     const auto window = uint32_t(CO_TRY(call.args.integer_or("window", 2, context, std::min(kDefaultWindow, context))));
-    std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
-    for (const int32_t token : tokens) {
-        if (!tokenizer->is_valid(token)) co_return fail(Code::invalid_argument, "token {} does not exist", token);
-    }
+    std::vector<int32_t> tokens = CO_TRY(checked_tokens(call.blob, *tokenizer));
     CO_TRY(co_await use_adapters(call, *open));
     const auto result = CO_TRY(co_await infer::perplexity(*open->session, std::move(tokens), tokenizer->bos(), window,
                                                           progress_of(call), breathe_for(call)));
