@@ -14,7 +14,7 @@ const wrong: [why: string, args: string[], sentence: RegExp][] = [
     ['no such option', ['inspect', 'builtin', '--frobnicate'], /unknown option '--frobnicate'/],
     ['no model', ['inspect'], /missing required argument 'model'/],
     ['too many arguments', ['inspect', 'a', 'b'], /too many arguments/],
-    ['a temperature in words', ['generate', 'builtin', '--temp', 'hot'], /'hot' is invalid.*from 0 to 100/],
+    ['a temperature in words', ['generate', 'builtin', '--temp', 'hot'], /'hot' is invalid.*from 0 to 2/],
     ['a negative temperature', ['generate', 'builtin', '--temp', '-1'], /'-1' is invalid/],
     ['a temperature that is not a number', ['generate', 'builtin', '--temp', 'NaN'], /'NaN' is invalid/],
     ['an infinite temperature', ['generate', 'builtin', '--temp', 'Infinity'], /'Infinity' is invalid/],

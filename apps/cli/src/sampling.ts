@@ -20,7 +20,7 @@ const largestSeed = Number.MAX_SAFE_INTEGER;
 
 export function addSamplingOptions(command: Command): Command {
     return command
-        .option('--temp <t>', 'temperature; 0 always takes the likeliest token', parseNumber({ min: 0, max: 100 }))
+        .option('--temp <t>', 'temperature; 0 always takes the likeliest token', parseNumber({ min: 0, max: 2 }))
         .option('--top-k <k>', 'keep the k likeliest tokens; 0 keeps all', parseInteger({ min: 0, max: 2 ** 31 - 1 }))
         .option('--top-p <p>', 'keep the likeliest tokens that together reach p', parseNumber({ min: 0, max: 1 }))
         .option('--min-p <p>', 'drop tokens less likely than p times the best', parseNumber({ min: 0, max: 1 }))

@@ -1,9 +1,10 @@
 // `chat.completions`, `completions` and `embeddings`: each checks a request, has it answered and words the answer.
 import { ChatAnswer } from './answer/chat.js';
-import { TextAnswer } from './answer/completion.js';
+import { TextAnswer, type Echo } from './answer/completion.js';
 import { Stopwatch } from './answer/measure.js';
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
+import { LapidaryError } from './error.js';
 import type {
     ChatCompletion,
     ChatCompletionChunk,
@@ -18,8 +19,10 @@ import type {
     EmbeddingResponse,
 } from './openai.js';
 import { checkChat, type CheckedRequest } from './request/chat.js';
-import { checkCompletion } from './request/completion.js';
-import { Fields, invalid } from './request/fields.js';
+import { checkCompletion, type CheckedCompletion } from './request/completion.js';
+import { checkEmbedding } from './request/embedding.js';
+import { invalid } from './request/fields.js';
+import { normalised } from './vectors.js';
 import type { GenerateEvent, GenerateResult } from './session.js';
 
 export interface RequestOptions {
@@ -43,8 +46,9 @@ export class ChatCompletions {
         options: RequestOptions = {},
     ): Promise<ChatCompletion | Stream<ChatCompletionChunk>> {
         const request = checkChat(params);
+        const { topLogprobs, includeUsage } = request;
         const watch = new Stopwatch(request.generate.continue_tokens?.length);
-        const answer = new ChatAnswer(this.core.info.model, request.topLogprobs, watch);
+        const answer = new ChatAnswer(this.core.info, topLogprobs, watch, includeUsage);
         return await respond(this.core, request, answer, options);
     }
 }
@@ -58,8 +62,51 @@ export class Completions {
     create(params: CompletionParams, options?: RequestOptions): Promise<Completion | Stream<Completion>>;
     async create(params: CompletionParams, options: RequestOptions = {}): Promise<Completion | Stream<Completion>> {
         const request = checkCompletion(params);
-        const answer = new TextAnswer(this.core.info.model, request.topLogprobs, new Stopwatch());
-        return await respond(this.core, request, answer, options);
+        const { topLogprobs, includeUsage } = request;
+        const answer = new TextAnswer(this.core.info, topLogprobs, new Stopwatch(), includeUsage);
+        const { stream, echo, readOnly } = request;
+        if (!echo && !readOnly) return await respond(this.core, request, answer, options);
+        const read = async (context: RequestOptions) => await this.readPrompt(request, context);
+        if (!stream) {
+            const { echoed, result } = await read(options);
+            if (echo) answer.begin(echoed);
+            if (readOnly) return answer.completion(result);
+            return await respond(this.core, request, answer, options);
+        }
+        return streamOf<Completion>(async (push, signal) => {
+            const { echoed, result } = await read({ ...options, signal });
+            if (echo) answer.begin(echoed).forEach(push);
+            const onEvent = (event: GenerateEvent) => answer.take(event).forEach(push);
+            const { onProgress } = options;
+            const all = readOnly ? result : await this.core.generate(request.generate, { signal, onProgress, onEvent });
+            answer.finish(all).forEach(push);
+        }, options.signal);
+    }
+
+    /** What there is to tell of a prompt, and the answer of which nothing was written. */
+    private async readPrompt(
+        { prompt, generate, echo, topLogprobs }: CheckedCompletion,
+        { signal, onProgress }: RequestOptions,
+    ): Promise<{ echoed: Echo; result: GenerateResult }> {
+        const { core } = this;
+        const addBos = typeof prompt === 'string' && generate.add_bos === true;
+        const parseSpecial = generate.parse_special === true;
+        const tokens = typeof prompt === 'string' ? [...(await core.tokenize(prompt, { addBos, parseSpecial }))] : prompt;
+        const result: GenerateResult = {
+            text: '',
+            finish_reason: 'length',
+            prompt_tokens: tokens.length,
+            completion_tokens: 0,
+            cached_tokens: 0,
+            prompt_ms: 0,
+            completion_ms: 0,
+        };
+        const text = !echo ? '' : typeof prompt === 'string' ? prompt : await core.detokenize(prompt, { special: true });
+        if (!echo || topLogprobs === undefined) return { echoed: { text, scores: [] }, result };
+        const scores = await core.score({ tokens, top: topLogprobs }, { signal, onProgress });
+        if (addBos && scores.length === tokens.length - 1) return { echoed: { text, scores }, result };
+        const first = await core.detokenize(tokens.slice(0, 1), { special: true });
+        return { echoed: { text, scores: [{ text: first }, ...scores] }, result };
     }
 }
 
@@ -68,34 +115,42 @@ export class Embeddings {
     constructor(private readonly core: Core) {}
 
     async create(params: EmbeddingParams, options: RequestOptions = {}): Promise<EmbeddingResponse> {
-        const fields = new Fields(params);
-        const { input } = params;
-        const texts = checkTexts(typeof input === 'string' ? [input] : input, 'input');
-        const asBase64 = fields.oneOf('encoding_format', ['float', 'base64']) === 'base64';
-        const { vectors, tokens } = await this.core.embed(texts, options);
+        const { embed, dimensions, base64: asBase64 } = checkEmbedding(params);
+        const { vectors, tokens, truncated } = await this.core.embed(embed, options);
         return {
             object: 'list',
-            data: vectors.map((vector, index) => ({
-                object: 'embedding',
-                index,
-                embedding: asBase64 ? base64(vector) : [...vector],
-            })),
+            data: vectors.map((whole, index) => {
+                const vector = dimensions === undefined ? whole : shortened(whole, dimensions);
+                return { object: 'embedding', index, embedding: asBase64 ? base64(vector) : [...vector] };
+            }),
             model: this.core.info.model,
             usage: { prompt_tokens: tokens, total_tokens: tokens },
+            ...(truncated > 0 ? { truncated_inputs: truncated } : {}),
         };
     }
+}
+
+/** The first numbers, of length 1 again. */
+function shortened(vector: Float32Array, dimensions: number): Float32Array {
+    if (dimensions > vector.length) {
+        throw new LapidaryError(
+            'invalid_argument',
+            `'dimensions' is ${dimensions}, but this model's vectors have ${vector.length} numbers: ask for as many or fewer`,
+        );
+    }
+    return normalised(vector.subarray(0, dimensions));
 }
 
 /** Words what the engine says while it answers. */
 interface Answer<Whole, Chunk> {
     take(event: GenerateEvent): Chunk[];
-    finish(result: GenerateResult, includeUsage: boolean): Chunk[];
+    finish(result: GenerateResult): Chunk[];
     completion(result: GenerateResult): Whole;
 }
 
 async function respond<Whole, Chunk>(
     core: Core,
-    { generate, stream, includeUsage }: CheckedRequest,
+    { generate, stream }: CheckedRequest,
     answer: Answer<Whole, Chunk>,
     { signal, onProgress }: RequestOptions,
 ): Promise<Whole | Stream<Chunk>> {
@@ -106,7 +161,7 @@ async function respond<Whole, Chunk>(
     return streamOf<Chunk>(async (push, stop) => {
         const onEvent = (event: GenerateEvent) => answer.take(event).forEach(push);
         const result = await core.generate(generate, { signal: stop, onProgress, onEvent });
-        answer.finish(result, includeUsage).forEach(push);
+        answer.finish(result).forEach(push);
     }, signal);
 }
 

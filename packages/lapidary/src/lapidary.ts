@@ -69,7 +69,8 @@ export class LoadedEngine {
 
     /** For each text the mean of the model's last hidden states, of length 1: near texts have a large dot product. */
     async embed(texts: readonly string[], options: RequestOptions = {}): Promise<Float32Array[]> {
-        return (await this.core.embed(checkTexts(texts, 'texts'), options)).vectors;
+        const request = { input: checkTexts(texts, 'texts'), truncate: true };
+        return (await this.core.embed(request, options)).vectors;
     }
 
     /** Reads examples to learn from, and tells which lines are wrong. */

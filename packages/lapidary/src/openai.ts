@@ -64,9 +64,11 @@ export type ResponseFormat =
     | {
           type: 'json_schema';
           json_schema: { name?: string; description?: string; schema: JsonObject; strict?: boolean | null };
-      };
+      }
+    /** As llama.cpp and others take it. */
+    | { type: 'json_schema' | 'json_object'; schema: JsonObject; strict?: boolean | null };
 
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh';
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 export interface StreamOptions {
     /** One more chunk at the end, with no choices and the `usage`. */
@@ -85,7 +87,7 @@ export interface SamplingParams {
     repeat_penalty?: number | null;
     frequency_penalty?: number | null;
     presence_penalty?: number | null;
-    /** The same seed, request and device give the same answer. */
+    /** The same seed, request and device give the same answer. Any whole number; -1 is any seed. */
     seed?: number | null;
     /** What to add to the logits of tokens, by id: from -100 to 100. */
     logit_bias?: Record<string, number> | null;
@@ -192,6 +194,8 @@ export interface ChatCompletion {
     /** Seconds since 1970. */
     created: number;
     model: string;
+    /** Differs where the model, or what computes, does. */
+    system_fingerprint: string;
     choices: [
         {
             index: 0;
@@ -228,8 +232,10 @@ export interface ChatCompletionChunk {
     object: 'chat.completion.chunk';
     created: number;
     model: string;
+    system_fingerprint: string;
     /** One, or none in the chunk that carries the usage. */
     choices: ChatCompletionChunkChoice[];
+    /** With `include_usage`: null in all chunks but the last. */
     usage?: Usage | null;
     /** In the last chunk. */
     timings?: Timings;
@@ -238,9 +244,12 @@ export interface ChatCompletionChunk {
 
 export interface CompletionParams extends SamplingParams {
     model?: string;
-    /** Text to continue. A list must have one member. */
-    prompt: string | readonly string[];
+    /** Text to continue, or its tokens. A list of several must have one member. */
+    prompt: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+    /** 0 writes nothing, which is of use with `echo` and `logprobs`. -1, or leaving it out: until the model ends. */
     max_tokens?: number | null;
+    /** Begin with the prompt, and with `logprobs` tell how likely its tokens are. */
+    echo?: boolean | null;
     /** How many likely tokens to tell at each place: 0 to 20. */
     logprobs?: number | null;
     n?: number | null;
@@ -259,8 +268,9 @@ export type CompletionParamsNonStreaming = CompletionParams & { stream?: false |
 
 export interface CompletionLogprobs {
     tokens: string[];
-    token_logprobs: number[];
-    top_logprobs: Record<string, number>[];
+    /** With `echo`, null for a first token that nothing is before. */
+    token_logprobs: (number | null)[];
+    top_logprobs: (Record<string, number> | null)[];
     text_offset: number[];
 }
 
@@ -278,6 +288,7 @@ export interface Completion {
     object: 'text_completion';
     created: number;
     model: string;
+    system_fingerprint: string;
     choices: CompletionChoice[];
     /** Always in an answer; in a stream only in the last chunk, when asked for. */
     usage?: Usage | null;
@@ -286,7 +297,14 @@ export interface Completion {
 
 export interface EmbeddingParams {
     model?: string;
-    input: string | readonly string[];
+    /** Texts, or the tokens of texts, taken as they are. At most 2,048. */
+    input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+    /** How many numbers of each vector to give; they are then made to have length 1 again. All unless told. */
+    dimensions?: number | null;
+    /** Ours: `false` refuses texts that are longer than the context. They are cut unless told. */
+    truncate?: boolean | null;
+    /** Ours: the most tokens of each text that are read; what the context holds unless told less. */
+    max_input_tokens?: number | null;
     /** `base64` is the float32 numbers in little-endian order. */
     encoding_format?: 'float' | 'base64' | null;
 }
@@ -296,4 +314,6 @@ export interface EmbeddingResponse {
     data: { object: 'embedding'; index: number; embedding: number[] | string }[];
     model: string;
     usage: { prompt_tokens: number; total_tokens: number };
+    /** Ours: how many of the texts were cut, if any. */
+    truncated_inputs?: number;
 }

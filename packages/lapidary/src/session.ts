@@ -27,6 +27,8 @@ export interface Message {
 export interface GenerateRequest {
     /** Text to continue … */
     prompt?: string;
+    /** … or its tokens, taken as they are … */
+    prompt_tokens?: readonly number[];
     /** … or a conversation to answer: `Message`s, whose content may also be a list of parts. */
     messages?: readonly JsonObject[];
     tools?: readonly JsonObject[];
@@ -170,6 +172,22 @@ export class Session {
         );
         const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
         return Float32Array.from({ length: blob.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
+    }
+
+    /** How likely each token but the first was after those before it. Forgets what the session held. */
+    async score(
+        tokens: ArrayLike<number>,
+        options: WorkOptions & { top?: number; adapters?: readonly AdapterUse[] } = {},
+    ): Promise<Logprob[]> {
+        const { top = 0, adapters = [] } = options;
+        const { json } = await this.engine.call(
+            'session.score',
+            { session: this.handle, adapters, top },
+            { ...callOptions(options), blob: tokensToBytes(tokens) },
+        );
+        const { scores } = json;
+        if (!Array.isArray(scores)) throw new LapidaryError('internal', 'the answer to score has no list');
+        return scores.map(logprob);
     }
 
     async perplexity(

@@ -132,7 +132,8 @@ export class EchoEngine {
 
     private chunk(delta: { content?: string }, finish: 'stop' | null): ChatCompletionChunk {
         const choices = [{ index: 0 as const, delta, finish_reason: finish }];
-        return { id: 'x', object: 'chat.completion.chunk', created: 0, model: this.model, choices };
+        const head = { id: 'x', created: 0, model: this.model, system_fingerprint: 'fp_0' };
+        return { ...head, object: 'chat.completion.chunk', choices };
     }
 }
 

@@ -80,7 +80,7 @@ export function parseSettings(text: string | null): Settings {
     };
     for (const name of numericSettings) {
         const value = from[name];
-        if (typeof value === 'number' && Number.isFinite(value)) settings[name] = value;
+        if (typeof value === 'number' && Number.isFinite(value)) settings[name] = name === 'temperature' ? Math.min(value, 2) : value;
     }
     const endpoint = from['endpoint'];
     if (typeof endpoint === 'object' && endpoint !== null) {

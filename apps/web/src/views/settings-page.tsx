@@ -18,7 +18,7 @@ interface NumberField {
 }
 
 const sampling: NumberField[] = [
-    { name: 'temperature', label: 'Temperature', min: 0, max: 5, step: 'any' },
+    { name: 'temperature', label: 'Temperature', min: 0, max: 2, step: 'any' },
     { name: 'topP', label: 'Top-p', min: 0, max: 1, step: 'any' },
     { name: 'topK', label: 'Top-k', min: 0, max: 1000, step: 1 },
     { name: 'minP', label: 'Min-p', min: 0, max: 1, step: 'any' },

@@ -11,6 +11,7 @@ import type {
     ToolCall,
     TopLogprob,
 } from '../openai.js';
+import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateResult, Logprob } from '../session.js';
 import { newHead, newId, usageOf, type Head, type Stopwatch } from './measure.js';
 
@@ -25,11 +26,13 @@ export class ChatAnswer {
     private untold: number[] = [];
 
     constructor(
-        model: string,
+        info: EngineInfo,
         private readonly topLogprobs: number | undefined,
         private readonly watch: Stopwatch,
+        /** The usage comes at the end of the stream; until then chunks say that it does. */
+        private readonly includeUsage = false,
     ) {
-        this.head = newHead('chatcmpl-', model);
+        this.head = newHead('chatcmpl-', info);
     }
 
     /** What the event adds, as chunks. */
@@ -47,10 +50,10 @@ export class ChatAnswer {
     }
 
     /** The end of a stream. */
-    finish(result: GenerateResult, includeUsage: boolean): ChatCompletionChunk[] {
+    finish(result: GenerateResult): ChatCompletionChunk[] {
         const last = this.chunk(this.tokens(), finishReason(result), null);
         const measured = { timings: this.watch.timings(result), ...dropped(result) };
-        if (!includeUsage) return [...this.begin(), { ...last, ...measured }];
+        if (!this.includeUsage) return [...this.begin(), { ...last, ...measured }];
         return [
             ...this.begin(),
             last,
@@ -145,6 +148,7 @@ export class ChatAnswer {
             ...this.head,
             object: 'chat.completion.chunk',
             choices: [{ index: 0, delta, finish_reason, logprobs }],
+            ...(this.includeUsage ? { usage: null } : {}),
         };
     }
 

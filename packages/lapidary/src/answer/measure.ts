@@ -1,5 +1,6 @@
 // What an answer took, in OpenAI's words and ours.
 import type { Timings, Usage } from '../openai.js';
+import type { EngineInfo } from '../options.js';
 import type { GenerateResult } from '../session.js';
 
 export function usageOf(result: GenerateResult): Usage {
@@ -49,8 +50,23 @@ export interface Head {
     id: string;
     created: number;
     model: string;
+    system_fingerprint: string;
 }
 
-export function newHead(prefix: string, model: string): Head {
-    return { id: newId(prefix), created: Math.floor(Date.now() / 1000), model };
+export function newHead(prefix: string, info: EngineInfo): Head {
+    const { model } = info;
+    return {
+        id: newId(prefix),
+        created: Math.floor(Date.now() / 1000),
+        model,
+        system_fingerprint: fingerprintOf(info),
+    };
+}
+
+/** Answers to the same request with the same seed can differ where this does: another model, or another place to compute. */
+export function fingerprintOf({ model, backend, adapter, weightBytes, contextLength }: EngineInfo): string {
+    const text = JSON.stringify([model, backend, adapter ?? '', weightBytes, contextLength]);
+    let hash = 0x811c9dc5; // FNV-1a
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
+    return `fp_${hash.toString(16).padStart(8, '0')}`;
 }

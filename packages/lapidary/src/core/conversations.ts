@@ -10,7 +10,14 @@ interface Kept {
     /** What it has read and written, in words. */
     held: string;
     lastUse: number;
+    /** How often it went on. */
+    turns: number;
 }
+
+// A conversation that went on is worth more than a question that stood alone, such as a program's wish for a title:
+// every time it did, it outlives so many more uses of the others, and at most so many in all.
+const usesPerTurn = 8;
+const mostUses = 64;
 
 export class Conversations {
     private readonly kept: Kept[] = [];
@@ -22,8 +29,10 @@ export class Conversations {
     ) {}
 
     async generate(request: GenerateRequest, { signal, ...listeners }: GenerateContext): Promise<GenerateResult> {
-        const wanted = wordsOf(request);
-        const kept = await this.choose(wanted, signal);
+        const words = wordsOf(request);
+        const wanted = words.head + words.talk;
+        const { kept, goesOn } = await this.choose(words, signal);
+        kept.turns = goesOn ? kept.turns + 1 : 0;
         kept.lastUse = ++this.uses;
         kept.held = wanted; // also if it fails half-way: more than this was not promised
         const result = await kept.session.generate(request, {
@@ -38,7 +47,7 @@ export class Conversations {
     /** Makes one beforehand, so that what is missing for it shows at once. */
     async prepare(signal: AbortSignal | undefined): Promise<Session> {
         const session = await this.create(signal);
-        this.kept.push({ session, held: '', lastUse: 0 });
+        this.kept.push({ session, held: '', lastUse: 0, turns: 0 });
         return session;
     }
 
@@ -52,21 +61,29 @@ export class Conversations {
         }
     }
 
-    private async choose(wanted: string, signal: AbortSignal | undefined): Promise<Kept> {
+    private async choose({ head, talk }: Words, signal: AbortSignal | undefined): Promise<{ kept: Kept; goesOn: boolean }> {
+        const wanted = head + talk;
         let best: Kept | undefined;
         let most = 0;
         for (const kept of this.kept) {
             const common = commonLength(kept.held, wanted);
-            // A shared greeting is not a shared conversation: using the session would cost the other one its memory.
-            const sameConversation = common * 2 >= kept.held.length || common === wanted.length;
-            if (sameConversation && common > most) [best, most] = [kept, common];
+            // Neither shared instructions nor a shared greeting are a shared conversation: using the session would cost
+            // the other one its memory.
+            const sameConversation = (common - head.length) * 2 >= kept.held.length - head.length || common === wanted.length;
+            if (sameConversation && common > head.length && common > most) [best, most] = [kept, common];
         }
-        if (best) return best;
+        if (best) return { kept: best, goesOn: true };
         const unused = this.kept.find(({ held }) => held === '');
-        if (unused) return unused;
+        if (unused) return { kept: unused, goesOn: false };
         if (this.kept.length < this.most) await this.another(signal);
-        return this.kept.reduce((oldest, kept) => (kept.lastUse < oldest.lastUse ? kept : oldest));
+        const kept = this.kept.reduce((first, other) => (lifeOf(other) < lifeOf(first) ? other : first));
+        return { kept, goesOn: false };
     }
+}
+
+/** Whose is least makes room. */
+function lifeOf({ lastUse, turns }: Kept): number {
+    return lastUse + Math.min(turns * usesPerTurn, mostUses);
 }
 
 function commonLength(a: string, b: string): number {
@@ -76,13 +93,25 @@ function commonLength(a: string, b: string): number {
     return length;
 }
 
-/** In the order in which the model reads it. */
-function wordsOf({ prompt, messages, tools, thinking, adapters }: GenerateRequest): string {
+/** In the order in which the model reads them. */
+interface Words {
+    /** What all conversations of a program may have in common: tools and instructions. */
+    head: string;
+    talk: string;
+}
+
+function wordsOf({ prompt, prompt_tokens, messages = [], tools, thinking, adapters }: GenerateRequest): Words {
     // With other adapters the same words mean something else.
     const with_ = adapters?.length ? JSON.stringify(adapters) : '';
-    if (prompt !== undefined) return `prompt ${with_}${prompt}`;
+    if (prompt !== undefined) return { head: `prompt ${with_}`, talk: prompt };
+    if (prompt_tokens) return { head: `tokens ${with_}`, talk: prompt_tokens.join(' ') };
     const before = `chat ${with_} ${thinking ? 'thinking' : ''} ${tools ? JSON.stringify(tools) : ''}`;
-    return before + (messages ?? []).map(messageWords).join('');
+    const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+    const instructions = first < 0 ? messages.length : first;
+    return {
+        head: before + messages.slice(0, instructions).map(messageWords).join(''),
+        talk: messages.slice(instructions).map(messageWords).join(''),
+    };
 }
 
 /** Only what a client sends back: it may leave out the reasoning, or order the members differently. */

@@ -3,7 +3,7 @@
 import type { CallOptions, CallResult } from '../engine.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
-import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
+import type { GenerateEvent, GenerateRequest, GenerateResult, Logprob } from '../session.js';
 import type { AskWorkshop } from '../workshop/calls.js';
 
 export interface CallContext {
@@ -21,11 +21,30 @@ export interface RawContext {
     signal?: AbortSignal | undefined;
 }
 
+/** A text, or the tokens of one. */
+export type Readable = string | readonly number[];
+
+export interface EmbedRequest {
+    input: readonly Readable[];
+    /** Tokens of each that are read at most: as many as the context holds, unless told less. */
+    longest?: number | undefined;
+    /** Whether what is longer is cut, or refused. */
+    truncate: boolean;
+}
+
 export interface Embedded {
     /** Of length 1. */
     vectors: Float32Array[];
     /** Tokens read for them. */
     tokens: number;
+    /** How many of the texts were cut. */
+    truncated: number;
+}
+
+export interface ScoreRequest {
+    tokens: readonly number[];
+    /** How many likely tokens to tell at each place. */
+    top: number;
 }
 
 export interface Core {
@@ -34,7 +53,9 @@ export interface Core {
     generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult>;
     tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'>): Promise<Int32Array>;
     detokenize(tokens: ArrayLike<number>, options: { special?: boolean }): Promise<string>;
-    embed(texts: readonly string[], context: CallContext): Promise<Embedded>;
+    embed(request: EmbedRequest, context: CallContext): Promise<Embedded>;
+    /** How likely each token but the first was after those before it. */
+    score(request: ScoreRequest, context: CallContext): Promise<Logprob[]>;
     /** Adapters, data sets and trainings. */
     readonly workshop: AskWorkshop;
     /** A method of the engine itself, about the loaded model, when its turn has come. */

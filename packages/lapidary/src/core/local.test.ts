@@ -203,6 +203,53 @@ test('each conversation keeps its session, and the one not used for longest make
     await engine.dispose();
 });
 
+test('a conversation that went on outlives the small questions a program asks beside it', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake, { maxConversations: 2 });
+    fake.onGenerate = ({ finish }) => finish({ message: { role: 'assistant', content: 'Indeed.' } });
+    const ask = async (...contents: string[]) => {
+        const messages = contents.map((content, i) => ({ role: i % 2 === 0 ? ('user' as const) : ('assistant' as const), content }));
+        await engine.chat.completions.create({ messages });
+        return fake.generated.at(-1)?.session;
+    };
+    const talk = ['Tell me about cats.', 'Indeed.', 'Why do they sleep so much?'];
+    assert.equal(await ask(talk[0] ?? ''), 1);
+    assert.equal(await ask(...talk), 1);
+    for (let turn = 0; turn < 3; turn++) {
+        assert.equal(await ask(`A title, please, for: ${turn}`), 2);
+        assert.equal(await ask(`Some tags for what was said: ${turn}`), 2);
+        assert.equal(await ask(`Which questions could follow? ${turn}`), 2);
+        talk.push('Indeed.', `And ${turn}?`);
+        assert.equal(await ask(...talk), 1, 'it is still remembered');
+    }
+    // But not for ever.
+    const sessions: (number | undefined)[] = [];
+    for (let i = 0; i < 80; i++) sessions.push(await ask(`${i} is a number, is it not?`));
+    assert.ok(sessions.includes(1));
+    await engine.dispose();
+});
+
+test('instructions and tools in common are not a conversation in common', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake, { maxConversations: 2 });
+    const system = { role: 'system' as const, content: 'You are a helpful assistant. '.repeat(50) };
+    const tools = [{ type: 'function' as const, function: { name: 'weather', description: 'Tells the weather. '.repeat(20) } }];
+    for (const content of ['What is a cat?', 'How far is the moon?']) {
+        await engine.chat.completions.create({ messages: [system, { role: 'user', content }], tools });
+    }
+    assert.deepEqual(fake.generated.map(({ session }) => session), [1, 2]);
+    await engine.dispose();
+});
+
+test('a context beyond what the model holds is what it holds, and is told', async () => {
+    const fake = new FakeModel();
+    const log: string[] = [];
+    const engine = await loaded(fake, { contextLength: 100_000 }, log);
+    assert.equal(fake.sessions[0]?.['context'], 8192);
+    assert.ok(log.some((line) => /100000 tokens was asked for, but the model holds 8192/.test(line)));
+    await engine.dispose();
+});
+
 test('without memory for a second conversation the first makes room', async () => {
     const fake = new FakeModel();
     fake.mostSessions = 1;
@@ -292,6 +339,142 @@ test('what the answer should look like is passed on to the engine', async () => 
         json_schema: { name: 'thing', schema, strict: true },
     });
     assert.equal(fake.generated[1]?.args['response_format'], undefined);
+    await engine.dispose();
+});
+
+test('texts that are too long for their vectors are cut, or refused', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    const read: number[][] = [];
+    fake.onEmbed = (bytes) => {
+        read.push([...new Int32Array(Uint8Array.from(bytes).buffer)]);
+        return [3, 4, 12];
+    };
+    const long = 'x'.repeat(100);
+    const cut = await engine.embeddings.create({ input: ['abc', long] });
+    assert.deepEqual(read.map(({ length }) => length), [3, 64]);
+    assert.equal(cut.truncated_inputs, 1);
+    assert.equal(cut.usage.prompt_tokens, 67);
+    await engine.embeddings.create({ input: long, max_input_tokens: 10 });
+    assert.equal(read.at(-1)?.length, 10);
+    const refused = engine.embeddings.create({ input: ['abc', long], truncate: false });
+    await assert.rejects(refused, /text 2 has 100 tokens and the context holds 64/);
+    const tokens = await engine.embeddings.create({ input: [[7, 8], [9]], dimensions: 2 });
+    assert.deepEqual(read.slice(-2), [[7, 8], [9]]);
+    assert.equal(tokens.truncated_inputs, undefined);
+    const [x, y] = tokens.data[0]?.embedding as number[];
+    assert.ok(Math.abs((x ?? 0) - 0.6) < 1e-6 && Math.abs((y ?? 0) - 0.8) < 1e-6, 'of length 1 again');
+    await assert.rejects(engine.embeddings.create({ input: 'a', dimensions: 4 }), /vectors have 3 numbers/);
+    for (const input of [[], [1.5], [-1], ['a', 5], [[1], 'a'], [[]], {}, new Array(2049).fill('a')]) {
+        await assert.rejects(engine.embeddings.create({ input: input as never }), codeOf('invalid_argument'));
+    }
+    await engine.dispose();
+});
+
+test('seeds, limits and stops as programs write them', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    const asked = async (params: object) => {
+        await engine.chat.completions.create({ messages: hello, ...params });
+        return fake.generated.at(-1)?.args as { sampling: Record<string, number>; max_tokens: number; stop: string[] };
+    };
+    const seedOf = async (seed: number) => (await asked({ seed })).sampling['seed'];
+    assert.equal(await seedOf(5), 5);
+    assert.equal(await seedOf(2 ** 52), 2 ** 52);
+    assert.equal(await seedOf(-1), undefined);
+    const large = [2 ** 63 - 2 ** 11, 2 ** 63 - 2 ** 12, 2 ** 53, -2, -3, 8_000_000_000_000_000_000];
+    const reduced: (number | undefined)[] = [];
+    for (const seed of large) reduced.push(await seedOf(seed));
+    for (const seed of reduced) assert.ok(Number.isInteger(seed) && seed !== undefined && seed >= 0 && seed <= 2 ** 52);
+    assert.equal(new Set(reduced).size, large.length, 'they stay apart');
+    assert.equal(await seedOf(large[0] ?? 0), reduced[0]);
+    await assert.rejects(asked({ seed: 1.5 }), /'seed' must be a whole number, not 1.5/);
+
+    const open = await asked({ max_tokens: -1, top_k: -1, stop: '' });
+    assert.equal(open.max_tokens, 0);
+    assert.equal(open.sampling['top_k'], 0);
+    assert.deepEqual(open.stop, []);
+    assert.deepEqual((await asked({ stop: ['', 'END'] })).stop, ['END']);
+    assert.equal((await asked({ max_completion_tokens: -1, max_tokens: 7 })).max_tokens, 0);
+    assert.equal((await asked({ reasoning_effort: 'max' }) as { thinking?: boolean }).thinking, true);
+    await assert.rejects(asked({ temperature: 2.5 }), /'temperature' must be a number from 0 to 2, not 2.5/);
+    await assert.rejects(asked({ max_tokens: -2 }), codeOf('invalid_argument'));
+    await engine.dispose();
+});
+
+test('parts of messages in the words of several interfaces', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    const content = [
+        { type: 'input_text', text: 'a' },
+        { type: 'thinking', thinking: 'hm', signature: 'x' },
+        { type: 'refusal', refusal: 'No.' },
+        { type: 'output_text', text: 'b' },
+    ];
+    await engine.chat.completions.create({ messages: [{ role: 'user', content: content as never }] });
+    const [message] = fake.generated[0]?.args['messages'] as { content: { text: string }[] }[];
+    assert.deepEqual(message?.content.map(({ text }) => text), ['a', 'No.', 'b']);
+    const refused = (type: string) => engine.chat.completions.create({ messages: [{ role: 'user', content: [{ type }] as never }] });
+    await assert.rejects(refused('image_url'), /reads text only/);
+    await assert.rejects(refused('smell'), /'smell', which is not known here/);
+    await engine.dispose();
+});
+
+test('the tools that are allowed are those that are offered', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    const tools = ['a', 'b', 'c'].map((name) => ({ type: 'function' as const, function: { name } }));
+    const choose = async (allowed_tools: object) => {
+        const tool_choice = { type: 'allowed_tools', allowed_tools } as never;
+        await engine.chat.completions.create({ messages: hello, tools, tool_choice });
+        return fake.generated.at(-1)?.args;
+    };
+    const pick = (name: string) => ({ type: 'function', function: { name } });
+    assert.deepEqual((await choose({ mode: 'auto', tools: [pick('c'), pick('a')] }))?.['tools'], [tools[0], tools[2]]);
+    assert.equal((await choose({ mode: 'required', tools: [pick('b')] }))?.['tool_choice'], 'required');
+    await assert.rejects(choose({ mode: 'auto', tools: [pick('z')] }), codeOf('invalid_argument'));
+    await engine.dispose();
+});
+
+test('a stream that will tell the usage says so in every chunk', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    fake.onGenerate = ({ args, emit, finish }) => {
+        emit({ type: args['messages'] ? 'content' : 'text', text: 'Hi', tokens: [5] });
+        finish({ text: 'Hi' });
+    };
+    const stream = { stream: true, stream_options: { include_usage: true } } as const;
+    for (const chunks of [
+        await engine.chat.completions.create({ messages: hello, ...stream }),
+        await engine.completions.create({ prompt: 'a', ...stream }),
+    ]) {
+        const usages: unknown[] = [];
+        for await (const { usage, system_fingerprint } of chunks) {
+            usages.push(usage);
+            assert.match(system_fingerprint, /^fp_[0-9a-f]{8}$/);
+        }
+        assert.ok(usages.length >= 3);
+        assert.deepEqual(new Set(usages.slice(0, -1)), new Set([null]));
+        assert.ok(usages.at(-1));
+    }
+    await engine.dispose();
+});
+
+test('a schema is found wherever programs put it', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    const schema = { type: 'object' };
+    const asked = async (response_format: object) => {
+        await engine.chat.completions.create({ messages: hello, response_format: response_format as never });
+        return fake.generated.at(-1)?.args['response_format'];
+    };
+    const expected = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
+    assert.deepEqual(await asked({ type: 'json_schema', schema }), expected);
+    assert.deepEqual(await asked({ type: 'json_object', schema }), expected);
+    assert.deepEqual(await asked({ type: 'json_schema', json_schema: { schema } }), expected);
+    assert.deepEqual(await asked({ type: 'json_object' }), { type: 'json_object' });
+    await assert.rejects(asked({ type: 'json_schema' }), /'response_format.json_schema' must be an object with a schema/);
+    await assert.rejects(asked({ type: 'json_object', schema: 5 }), /'response_format.schema' must be a JSON schema/);
     await engine.dispose();
 });
 

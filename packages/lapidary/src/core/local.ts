@@ -7,17 +7,18 @@ import { optionalString } from '../json.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
-import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Session } from '../session.js';
+import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Logprob, Session } from '../session.js';
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
+import { normalised } from '../vectors.js';
 import type { Log } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
 import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
-import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
-import { fitBudget } from './memory.js';
+import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, Readable, ScoreRequest } from './core.js';
+import { fitBudget, fittingContext, fittingConversations } from './memory.js';
 import { Turns } from './turns.js';
 
 /** The part of the options that the engine's own side needs; all of it can be posted. */
@@ -49,16 +50,15 @@ interface Opened {
     place: BenchPlace;
     /** Take part in everything. */
     always: AdapterUse[];
+    contextLength: number;
     /** Made when first needed. */
-    embedder?: Session;
+    reader?: Session;
 }
 
 // A GPU that is lost again and again while one answer is written will not be there for the rest of it either.
 const mostLosses = 3;
 // A driver that restarts is away for a moment.
 const usualPauses = [0, 500, 2000];
-const usualContext = 4096;
-const usualConversations = 2;
 
 export class LocalCore implements Core {
     private readonly turns = new Turns();
@@ -147,19 +147,42 @@ export class LocalCore implements Core {
         return await model.detokenize(Int32Array.from(tokens), options);
     }
 
-    async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
+    async embed(request: EmbedRequest, { signal, onProgress }: CallContext): Promise<Embedded> {
         return await this.inTurn(signal, async (opened) => {
-            opened.embedder ??= await this.createSession(opened.model, signal);
-            const vectors: Float32Array[] = [];
-            let read = 0;
-            for (const text of texts) {
-                const { tokens } = await opened.model.tokenize(text, { parseSpecial: false });
-                vectors.push(normalised(await opened.embedder.embed(tokens, signal, opened.always)));
-                read += tokens.length;
-                onProgress?.({ done: vectors.length, total: texts.length });
+            const { input, truncate } = request;
+            const reader = await this.reader(opened, signal);
+            const longest = Math.min(reader.context, request.longest ?? Infinity);
+            const out: Embedded = { vectors: [], tokens: 0, truncated: 0 };
+            for (const [i, one] of input.entries()) {
+                const tokens = await tokensOf(opened.model, one);
+                if (tokens.length > longest) {
+                    if (!truncate) throw tooLong(input.length > 1 ? `text ${i + 1}` : 'the text', tokens.length, longest);
+                    out.truncated++;
+                }
+                const read = tokens.slice(0, longest);
+                out.vectors.push(normalised(await reader.embed(read, signal, opened.always)));
+                out.tokens += read.length;
+                onProgress?.({ done: out.vectors.length, total: input.length });
             }
-            return { vectors, tokens: read };
+            return out;
         });
+    }
+
+    async score({ tokens, top }: ScoreRequest, { signal, onProgress }: CallContext): Promise<Logprob[]> {
+        return await this.inTurn(signal, async (opened) => {
+            const reader = await this.reader(opened, signal);
+            return await reader.score(tokens, {
+                top,
+                adapters: opened.always,
+                ...(signal ? { signal } : {}),
+                ...(onProgress ? { onProgress } : {}),
+            });
+        });
+    }
+
+    /** For what is only read, so that no conversation is forgotten for it. */
+    private async reader(opened: Opened, signal: AbortSignal | undefined): Promise<Session> {
+        return (opened.reader ??= await this.createSession(opened.model, opened.contextLength, signal));
     }
 
     async call(method: string, args: object, { blob, onEvent, signal }: RawContext): Promise<CallResult> {
@@ -271,7 +294,7 @@ export class LocalCore implements Core {
         choose: (gpu: () => Promise<GPU | undefined>) => Promise<Chosen>,
     ): Promise<Opened> {
         const { runtime, log, onProgress } = this.context;
-        const { maxConversations = usualConversations, memoryBudget } = this.options;
+        const { memoryBudget } = this.options;
         onProgress?.({ stage: 'open', done: 0, total: 0 });
         const bytes = await openPrepared(this.source, runtime.openLocal, signal, (progress) => {
             const { done, total, note } = progress;
@@ -302,7 +325,13 @@ export class LocalCore implements Core {
             throwIfCancelled(signal);
             // The CPU reads every weight where it is.
             const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
-            const context = this.options.contextLength ?? usualContext;
+            const context = fittingContext(description, this.options.contextLength);
+            if (context < (this.options.contextLength ?? 0)) {
+                const wished = `a context of ${this.options.contextLength} tokens was asked for`;
+                log('warning', `${wished}, but the model holds ${context}: it has ${context}`);
+            }
+            const maxConversations =
+                this.options.maxConversations ?? fittingConversations(description, context, memoryBudget);
             const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,
@@ -310,7 +339,7 @@ export class LocalCore implements Core {
                 perLayerEmbeddings,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });
-            const conversations = new Conversations((stop) => this.createSession(model, stop), maxConversations);
+            const conversations = new Conversations((stop) => this.createSession(model, context, stop), maxConversations);
             const first = await conversations.prepare(signal);
             this.tell({
                 model: bytes.name ?? optionalString(description, 'name') ?? fallbackName,
@@ -328,7 +357,8 @@ export class LocalCore implements Core {
             for (const { scale, ...files } of [...own, ...(this.options.adapters ?? [])]) {
                 always.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));
             }
-            return { engine, model, conversations, place: { engine, model: model.number, backend }, always };
+            const place = { engine, model: model.number, backend };
+            return { engine, model, conversations, place, always, contextLength: first.context };
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));
@@ -336,10 +366,10 @@ export class LocalCore implements Core {
         }
     }
 
-    private async createSession(model: Model, signal: AbortSignal | undefined): Promise<Session> {
-        const { contextLength, kv } = this.options;
+    private async createSession(model: Model, context: number, signal: AbortSignal | undefined): Promise<Session> {
+        const { kv } = this.options;
         return await model.createSession({
-            ...(contextLength === undefined ? {} : { context: contextLength }),
+            context,
             ...(kv === undefined ? {} : { kv }),
             ...(signal ? { signal } : {}),
         });
@@ -414,8 +444,13 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
     return () => (result ??= work());
 }
 
-function normalised(vector: Float32Array): Float32Array {
-    const length = Math.hypot(...vector);
-    return length > 0 ? vector.map((value) => value / length) : vector;
+async function tokensOf(model: Model, text: Readable): Promise<ArrayLike<number> & { slice(from: number, to: number): ArrayLike<number> }> {
+    return typeof text === 'string' ? (await model.tokenize(text, { parseSpecial: false })).tokens : text;
 }
 
+function tooLong(what: string, tokens: number, longest: number): LapidaryError {
+    return new LapidaryError(
+        'limit',
+        `${what} has ${tokens} tokens and the context holds ${longest}: shorten it, or let it be cut with truncate`,
+    );
+}

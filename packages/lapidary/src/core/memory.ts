@@ -30,6 +30,29 @@ export function memoryNeeds(
     };
 }
 
+const usualContext = 4096;
+const fewestConversations = 2;
+const mostConversations = 8;
+// What conversations may take beside small weights: no more than a page or a server is expected to take anyhow.
+const roomForConversations = 128 * 2 ** 20;
+
+/** A model holds only so many tokens, whatever is asked for. */
+export function fittingContext({ context_length: longest }: JsonObject, wanted = usualContext): number {
+    return typeof longest === 'number' && longest >= 1 ? Math.min(wanted, longest) : wanted;
+}
+
+/**
+ * How many conversations to remember where nobody says: as many as take an eighth of what the weights take, or of the
+ * budget what the weights leave. Their memory is taken when they begin.
+ */
+export function fittingConversations(description: JsonObject, contextLength: number, budget?: number): number {
+    const needs = memoryNeeds(description, contextLength);
+    if (!needs || needs.conversation === 0) return fewestConversations;
+    const usual = Math.max(roomForConversations, needs.weights / 8);
+    const room = Math.min(usual, budget === undefined ? Infinity : budget - needs.weights);
+    return Math.max(fewestConversations, Math.min(mostConversations, Math.floor(room / needs.conversation)));
+}
+
 /** Where the table of per-layer embeddings has to be. What does not fit even without it is refused. */
 export function fitBudget(
     description: JsonObject,

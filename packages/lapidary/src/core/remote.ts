@@ -4,12 +4,12 @@ import { LapidaryError, cancelledError } from '../error.js';
 import type { Backend, Progress, TokenizeOptions } from '../model.js';
 import type { JsonObject } from '../json.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
-import type { GenerateEvent, GenerateRequest, GenerateResult } from '../session.js';
+import type { GenerateEvent, GenerateRequest, GenerateResult, Logprob } from '../session.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import type { ByteSource } from '../sources/source.js';
 import type { Log, LogLevel } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
-import type { CallContext, Core, Embedded, GenerateContext, RawContext } from './core.js';
+import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, ScoreRequest } from './core.js';
 import type { CoreOptions } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
 
@@ -125,8 +125,12 @@ export class RemoteCore implements Core {
         return await this.peer.call('detokenize', { tokens: Int32Array.from(tokens), options });
     }
 
-    async embed(texts: readonly string[], { signal, onProgress }: CallContext): Promise<Embedded> {
-        return await this.peer.call('embed', texts, { signal, onEvent: onProgress });
+    async embed(request: EmbedRequest, { signal, onProgress }: CallContext): Promise<Embedded> {
+        return await this.peer.call('embed', request, { signal, onEvent: onProgress });
+    }
+
+    async score(request: ScoreRequest, { signal, onProgress }: CallContext): Promise<Logprob[]> {
+        return await this.peer.call('score', request, { signal, onEvent: onProgress });
     }
 
     readonly workshop: AskWorkshop = async (method, args, { signal, onEvent } = {}) =>

@@ -10,6 +10,7 @@ import type { WorkshopMethod } from '../workshop/calls.js';
 import type { Log } from '../wasi.js';
 import type { CheckArgs } from './check.js';
 import { checkHere } from './check-here.js';
+import type { EmbedRequest, ScoreRequest } from './core.js';
 import { LocalCore } from './local.js';
 import { Moved, Peer, type Port } from './peer.js';
 import type { GenerateMessage, LoadArgs, OpenedArgs, PostedSource, RawArgs, ReadArgs } from './remote.js';
@@ -61,7 +62,10 @@ export function serveCore(port: Port): void {
             const log: Log = (level, text) => tellPage('log', { level, text });
             return await checkHere(runtime, request, { log, signal, onProgress: emit });
         },
-        embed: async (texts: string[], { signal, emit }) => await loaded().embed(texts, { signal, onProgress: emit }),
+        embed: async (request: EmbedRequest, { signal, emit }) =>
+            await loaded().embed(request, { signal, onProgress: emit }),
+        score: async (request: ScoreRequest, { signal, emit }) =>
+            await loaded().score(request, { signal, onProgress: emit }),
     });
 }
 

@@ -15,7 +15,7 @@ export interface CheckedRequest {
 }
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const;
-const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 export function checkChat(params: unknown): CheckedRequest {
     const fields = new Fields(params);
@@ -51,28 +51,50 @@ function messagesOf(fields: Fields): JsonObject[] {
         const entry = new Fields(message, place);
         const role = entry.oneOf('role', roles);
         if (role === undefined) throw invalid(`${place}.role`, `one of ${roles.join(', ')}`, undefined);
-        checkContent(entry);
+        const content = contentOf(entry);
         for (const name of ['reasoning_content', 'tool_call_id', 'name']) entry.string(name);
         entry.list('tool_calls');
-        return message as JsonObject; // Fields has seen that it is an object
+        const checked = message as JsonObject; // Fields has seen that it is an object
+        return content ? { ...checked, content } : checked;
     });
 }
 
-function checkContent(message: Fields): void {
+/** The parts that the engine reads; undefined where there is no list of parts. */
+function contentOf(message: Fields): JsonObject[] | undefined {
     const content = message.value('content');
-    if (content === undefined || typeof content === 'string') return;
+    if (content === undefined || typeof content === 'string') return undefined;
     if (!Array.isArray(content)) throw invalid(message.at('content'), 'a text or a list of parts', content);
-    content.forEach((part: unknown, i) => {
-        const place = `${message.at('content')}[${i}]`;
-        const entry = new Fields(part, place);
-        const type = entry.string('type');
-        if (type === undefined) throw invalid(`${place}.type`, 'the kind of the part', undefined);
-        if (type === 'text' && entry.string('text') === undefined) throw invalid(`${place}.text`, 'a text', undefined);
-        if (type !== 'text') {
-            throw new LapidaryError('unsupported', `'${place}' is of type '${type}', but this model reads text only`);
-        }
-    });
+    return content.flatMap((part: unknown, i) => partOf(new Fields(part, `${message.at('content')}[${i}]`)));
 }
+
+function partOf(part: Fields): JsonObject[] {
+    const type = part.string('type');
+    if (type === undefined) throw invalid(part.at('type'), 'the kind of the part', undefined);
+    const member = textParts.get(type);
+    if (member !== undefined) {
+        const text = part.string(member);
+        if (text === undefined) throw invalid(part.at(member), 'a text', undefined);
+        return [{ type: 'text', text }];
+    }
+    if (thoughtParts.has(type)) return [];
+    const why = mediaPart.test(type)
+        ? `'${part.at('type')}' is '${type}', but this model reads text only`
+        : `'${part.at('type')}' is '${type}', which is not known here: send parts of type 'text'`;
+    throw new LapidaryError('unsupported', why);
+}
+
+/** By type, where the text is: OpenAI's interfaces have several words for it. */
+const textParts: ReadonlyMap<string, string> = new Map([
+    ['text', 'text'],
+    ['input_text', 'text'],
+    ['output_text', 'text'],
+    ['refusal', 'refusal'],
+]);
+
+/** A model's thoughts, sent back with its answer. They are for the answer they led to and are not read again. */
+const thoughtParts: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
+
+const mediaPart = /image|audio|video|file|document/;
 
 /** `tool_choice` only where it demands a call; the engine then sees to it that one is made. */
 function toolsOf(fields: Fields): Pick<GenerateRequest, 'tool_choice'> & { tools: JsonObject[] } {
@@ -90,6 +112,7 @@ function toolsOf(fields: Fields): Pick<GenerateRequest, 'tool_choice'> & { tools
     const choice = fields.value('tool_choice');
     if (choice === undefined || choice === 'auto') return { tools };
     if (choice === 'none') return { tools: [] };
+    if (isObject(choice) && choice['type'] === 'allowed_tools') return allowedTools(new Fields(choice, 'tool_choice'), tools);
     const named = isObject(choice) ? new Fields(choice, 'tool_choice').fields('function')?.string('name') : undefined;
     if (choice !== 'required' && named === undefined) {
         throw invalid('tool_choice', 'none, auto, required or the name of a function', choice);
@@ -107,6 +130,23 @@ function continuedOf(fields: Fields): number[] | undefined {
         if (typeof token === 'number' && Number.isInteger(token) && token >= 0) return token;
         throw invalid(`continue_tokens[${i}]`, 'the number of a token', token);
     });
+}
+
+/** OpenAI's way to offer all tools, so that the prompt stays the same, and to allow some. */
+function allowedTools(choice: Fields, tools: JsonObject[]): Pick<GenerateRequest, 'tool_choice'> & { tools: JsonObject[] } {
+    const given = choice.fields('allowed_tools') ?? choice;
+    const mode = given.oneOf('mode', ['auto', 'required']) ?? 'auto';
+    const names = (given.list('tools') ?? []).map((tool, i) => {
+        const entry = new Fields(tool, `${given.at('tools')}[${i}]`);
+        const name = (entry.fields('function') ?? entry).string('name');
+        if (name === undefined) throw invalid(entry.at('function.name'), 'the name of a function', undefined);
+        return name;
+    });
+    const allowed = tools.filter((tool) => isObject(tool['function']) && names.includes(String(tool['function']['name'])));
+    if (allowed.length === 0) {
+        throw new LapidaryError('invalid_argument', `'tool_choice' allows no tool that is among 'tools'`);
+    }
+    return mode === 'required' ? { tools: allowed, tool_choice: 'required' } : { tools: allowed };
 }
 
 function thinkingOf(fields: Fields): boolean {

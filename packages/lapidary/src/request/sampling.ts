@@ -7,18 +7,52 @@ import { Fields, defined, invalid } from './fields.js';
 const mostStops = 64;
 export const mostTopLogprobs = 20;
 
+/** What these numbers may be, both ends included: OpenAI's limits where it has the member. */
+export const samplingRanges = {
+    temperature: [0, 2],
+    top_p: [0, 1],
+    top_k: [0, 2 ** 31 - 1],
+    min_p: [0, 1],
+    repeat_penalty: [0.01, 100],
+    frequency_penalty: [-2, 2],
+    presence_penalty: [-2, 2],
+} as const;
+
 export function samplingOf(fields: Fields): Sampling {
+    const number = (name: keyof typeof samplingRanges) => {
+        const [least, most] = samplingRanges[name];
+        return fields.number(name, least, most);
+    };
     return defined({
-        temperature: fields.number('temperature', 0, 100),
-        top_p: fields.number('top_p', 0, 1),
-        top_k: fields.integer('top_k', 0, 2 ** 31 - 1),
-        min_p: fields.number('min_p', 0, 1),
-        repeat_penalty: fields.number('repeat_penalty', 0.01, 100),
-        frequency_penalty: fields.number('frequency_penalty', -2, 2),
-        presence_penalty: fields.number('presence_penalty', -2, 2),
-        seed: fields.integer('seed', 0, 2 ** 52),
+        temperature: number('temperature'),
+        top_p: number('top_p'),
+        // Other servers' word for "all of them", which is 0 here.
+        top_k: fields.value('top_k') === -1 ? 0 : fields.integer('top_k', ...samplingRanges.top_k),
+        min_p: number('min_p'),
+        repeat_penalty: number('repeat_penalty'),
+        frequency_penalty: number('frequency_penalty'),
+        presence_penalty: number('presence_penalty'),
+        seed: seedOf(fields),
         logit_bias: logitBias(fields),
     });
+}
+
+const seedBits = 52;
+// The golden ratio's bits, so that what is reduced falls far from the small numbers that people choose.
+const spread = 0x9e3779b97f4a7n;
+
+/**
+ * Any whole number is a seed: those that need more bits than the engine takes, and those below zero, are reduced. -1 is
+ * what many programs send for "any".
+ */
+export function seedOf(fields: Fields): number | undefined {
+    const value = fields.value('seed');
+    if (value === undefined || value === -1) return undefined;
+    if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(fields.at('seed'), 'a whole number', value);
+    if (value >= 0 && value <= 2 ** seedBits) return value;
+    // JSON's numbers beyond 2^53 are multiples of powers of two: their high bits are the ones that tell them apart.
+    const bits = BigInt.asUintN(2 * seedBits, BigInt(value));
+    return Number(BigInt.asUintN(seedBits, bits ^ ((bits >> BigInt(seedBits)) * spread)));
 }
 
 function logitBias(fields: Fields): Record<string, number> | undefined {
@@ -44,15 +78,21 @@ export function stopsOf(fields: Fields): string[] {
         const why = `'stop' has ${stops.length} texts; at most ${mostStops} are looked for`;
         throw new LapidaryError('invalid_argument', why);
     }
-    return stops.map((stop) => {
-        if (typeof stop !== 'string' || stop === '') throw invalid(fields.at('stop'), 'a text or a list of texts', stop);
+    const texts = stops.map((stop) => {
+        if (typeof stop !== 'string') throw invalid(fields.at('stop'), 'a text or a list of texts', stop);
         return stop;
     });
+    return texts.filter((text) => text !== ''); // forms with an empty field send that
 }
 
 /** 0, which means "until the model ends", when neither is given. */
 export function maxTokensOf(fields: Fields): number {
-    return fields.integer('max_completion_tokens', 1, 2 ** 26) ?? fields.integer('max_tokens', 1, 2 ** 26) ?? 0;
+    return limitOf(fields, 'max_completion_tokens') ?? limitOf(fields, 'max_tokens') ?? 0;
+}
+
+/** -1 is other servers' word for "no limit". */
+function limitOf(fields: Fields, name: string): number | undefined {
+    return fields.value(name) === -1 ? 0 : fields.integer(name, 1, 2 ** 26);
 }
 
 export function refuseSeveral(fields: Fields): void {
@@ -69,13 +109,16 @@ export function responseFormatOf(fields: Fields): JsonObject | undefined {
     const type = format.oneOf('type', ['text', 'json_object', 'json_schema']);
     if (type === undefined) throw invalid(format.at('type'), 'text, json_object or json_schema', undefined);
     if (type === 'text') return undefined;
-    if (type === 'json_object') return { type };
-    const given = format.fields('json_schema');
-    if (!given) throw invalid(format.at('json_schema'), 'an object with a schema', undefined);
-    const schema = given.value('schema');
-    if (!isObject(schema)) throw invalid(given.at('schema'), 'a JSON schema', schema);
-    const name = given.string('name') ?? 'answer';
-    return { type, json_schema: { name, schema, strict: given.boolean('strict') ?? true } };
+    // OpenAI's place for the schema is `json_schema.schema`; llama.cpp and others take it one level higher, and there
+    // also beside `json_object`.
+    const given = type === 'json_schema' ? format.fields('json_schema') : undefined;
+    const holder = given ?? format;
+    const schema = holder.value('schema');
+    if (schema === undefined && type === 'json_object') return { type };
+    if (schema === undefined && !given) throw invalid(format.at('json_schema'), 'an object with a schema', undefined);
+    if (!isObject(schema)) throw invalid(holder.at('schema'), 'a JSON schema', schema);
+    const name = given?.string('name') ?? 'answer';
+    return { type: 'json_schema', json_schema: { name, schema, strict: holder.boolean('strict') ?? true } };
 }
 
 export function streamOptionsOf(fields: Fields): { includeUsage: boolean } {

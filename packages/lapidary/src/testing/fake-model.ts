@@ -21,6 +21,8 @@ export class FakeModel {
     readonly engines: FakeEngine[] = [];
     readonly closed: string[] = [];
     readonly generated: FakeGenerate[] = [];
+    /** What sessions were made with. */
+    readonly sessions: Record<string, unknown>[] = [];
     readonly trainer = new FakeTrainer();
     /** Of each engine: whether it should have everything. */
     readonly workshops: boolean[] = [];
@@ -62,6 +64,7 @@ export class FakeModel {
                 if (failure) engine.fail(id, failure.code, failure.message);
                 else engine.finish(id, { bytes: 100 });
             } else if (method === 'session.create') {
+                this.sessions.push(call.args as Record<string, unknown>);
                 if (sessions === this.mostSessions) engine.fail(id, 'out_of_memory', 'the GPU has no room');
                 else engine.finish(id, { session: ++sessions, context: 64 });
             } else if (method === 'model.tokenize') engine.finish(id, {}, words(call.blob));
