@@ -109,70 +109,67 @@ const GpuAdapters::Updates& GpuAdapters::updates(uint32_t layer, Group group) co
     return it == updates_.end() ? kNone : it->second;
 }
 
-Task<Status> GpuAdapters::gemm(GpuRecorder& program, gpu::Binding step, GemmShape shape, gpu::Binding p, gpu::Binding q,
-                               gpu::Binding c, bool wide, uint32_t batches) {
-    const gpu::Binding about = CO_TRY(words_.put_shape(shape));
-    co_return co_await program.add(kernels::kGemm, {{"kWide", wide ? 1.0 : 0.0}}, {step, about, p, q, step, c},
-                                   {ceil_div(shape.m, 64), ceil_div(shape.n, wide ? 64 : 16), batches});
+void GpuAdapters::gemm(GpuRecorder& program, gpu::Binding step, GemmShape shape, gpu::Binding p, gpu::Binding q,
+                       gpu::Binding c, bool wide, uint32_t batches) {
+    const gpu::Binding about = program.keep(words_.put_shape(shape));
+    return program.add(kernels::kGemm, {{"kWide", wide ? 1.0 : 0.0}}, {step, about, p, q, step, c},
+                       {ceil_div(shape.m, 64), ceil_div(shape.n, wide ? 64 : 16), batches});
 }
 
-Task<Status> GpuAdapters::add_terms(GpuRecorder& program, gpu::Binding step, const Updates& updates, Place place,
-                                    float factor, uint32_t block) {
+void GpuAdapters::add_terms(GpuRecorder& program, gpu::Binding step, const Updates& updates, Place place, float factor,
+                            uint32_t block) {
     for (const Term& term : updates.terms) {
         const uint64_t offset = term.target == Target::q    ? place.q
                                 : term.target == Target::k  ? place.k
                                 : term.target == Target::v  ? place.v
                                 : term.target == Target::up ? place.up
                                                             : 0;
-        CO_TRY(co_await gemm(program, step,
-                             {.m = term.out,
-                              .n = block,
-                              .k = term.rank,
-                              .token_n = 0,
-                              .p_m = term.rank,
-                              .q_at = term.at,
-                              .q_n = updates.rank,
-                              .c_at = uint32_t(offset),
-                              .c_n = uint32_t(place.stride),
-                              .keep = 1,
-                              .factor = factor},
-                             term.b, z_, place.y, block > 16, 1));
+        gemm(program, step,
+             {.m = term.out,
+              .n = block,
+              .k = term.rank,
+              .token_n = 0,
+              .p_m = term.rank,
+              .q_at = term.at,
+              .q_n = updates.rank,
+              .c_at = uint32_t(offset),
+              .c_n = uint32_t(place.stride),
+              .keep = 1,
+              .factor = factor},
+             term.b, z_, place.y, block > 16, 1);
     }
-    co_return Status{};
 }
 
-Task<Status> GpuAdapters::add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x,
-                              Place place, uint32_t block) {
+void GpuAdapters::add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x, Place place,
+                      uint32_t block) {
     const Updates& u = updates(layer, group);
-    if (u.rank == 0) co_return Status{};
+    if (u.rank == 0) return;
     const uint32_t part = sum_part(u.in);
-    CO_TRY(co_await gemm(program, step,
-                         {.m = block,
-                          .n = u.rank,
-                          .k = part,
-                          .token_m = 0,
-                          .all_k = u.in,
-                          .p_m = u.in,
-                          .p_batch = part,
-                          .q_n = u.in,
-                          .q_batch = part,
-                          .c_m = u.rank,
-                          .c_n = 1,
-                          .c_batch = block * u.rank},
-                         x, u.a, parts_, false, kSumParts));
-    const gpu::Binding size = CO_TRY(words_.put(std::array<uint32_t, 4>{u.rank, kSumParts, block * u.rank, 0}));
-    CO_TRY(co_await program.add(kernels::kSumParts, {}, {step, size, parts_, z_},
-                                {ceil_div(uint64_t(block) * u.rank, 64), 1, 1}));
-    co_return co_await add_terms(program, step, u, place, 1, block);
+    gemm(program, step,
+         {.m = block,
+          .n = u.rank,
+          .k = part,
+          .token_m = 0,
+          .all_k = u.in,
+          .p_m = u.in,
+          .p_batch = part,
+          .q_n = u.in,
+          .q_batch = part,
+          .c_m = u.rank,
+          .c_n = 1,
+          .c_batch = block * u.rank},
+         x, u.a, parts_, false, kSumParts);
+    const gpu::Binding size = program.keep(words_.put(std::array<uint32_t, 4>{u.rank, kSumParts, block * u.rank, 0}));
+    program.add(kernels::kSumParts, {}, {step, size, parts_, z_}, {ceil_div(uint64_t(block) * u.rank, 64), 1, 1});
+    return add_terms(program, step, u, place, 1, block);
 }
 
-Task<Status> GpuAdapters::add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor,
-                                        gpu::Binding h, uint32_t width, uint32_t block) {
+void GpuAdapters::add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor, gpu::Binding h,
+                                uint32_t width, uint32_t block) {
     const Updates& u = updates(0, Group::token_embd);
-    if (u.rank == 0) co_return Status{};
-    CO_TRY(co_await program.add(kernels::kTakeRows, {{"kN", double(u.rank)}}, {step, ids, u.a, z_},
-                                {ceil_div(u.rank, 64), block, 1}));
-    co_return co_await add_terms(program, step, u, {.y = h, .stride = width}, factor, block);
+    if (u.rank == 0) return;
+    program.add(kernels::kTakeRows, {{"kN", double(u.rank)}}, {step, ids, u.a, z_}, {ceil_div(u.rank, 64), block, 1});
+    return add_terms(program, step, u, {.y = h, .stride = width}, factor, block);
 }
 
 }  // namespace lapidary::infer

@@ -49,11 +49,11 @@ class GpuAdapters {
         uint64_t q = 0, k = 0, v = 0, up = 0;  // 0 for all others
     };
     // y += B · (A · x) for every update of the group. x: [block, in]
-    virtual Task<Status> add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x,
-                             Place place, uint32_t block);
+    virtual void add(GpuRecorder& program, gpu::Binding step, uint32_t layer, Group group, gpu::Binding x, Place place,
+                     uint32_t block);
     // h += factor · B · A[:, ids], of the embedding.
-    virtual Task<Status> add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor,
-                                       gpu::Binding h, uint32_t width, uint32_t block);
+    virtual void add_embedding(GpuRecorder& program, gpu::Binding step, gpu::Binding ids, float factor, gpu::Binding h,
+                               uint32_t width, uint32_t block);
 
     [[nodiscard]] GpuResources& resources() { return resources_; }
 
@@ -66,10 +66,10 @@ class GpuAdapters {
   private:
     GpuAdapters(gpu::Device& device, std::span<const lora::Active> active, kernels::Variant variant);
     Status upload(const GpuModel& model, uint32_t layer, Group group, std::initializer_list<lora::Target> targets);
-    Task<Status> add_terms(GpuRecorder& program, gpu::Binding step, const Updates& updates, Place place, float factor,
-                           uint32_t block);
-    Task<Status> gemm(GpuRecorder& program, gpu::Binding step, kernels::GemmShape shape, gpu::Binding p, gpu::Binding q,
-                      gpu::Binding c, bool wide, uint32_t batches);
+    void add_terms(GpuRecorder& program, gpu::Binding step, const Updates& updates, Place place, float factor,
+                   uint32_t block);
+    void gemm(GpuRecorder& program, gpu::Binding step, kernels::GemmShape shape, gpu::Binding p, gpu::Binding q,
+              gpu::Binding c, bool wide, uint32_t batches);
 
     std::vector<lora::Active> active_;
     GpuResources resources_;

@@ -11,14 +11,14 @@ namespace lapidary::infer {
 
 using Group = GpuAdapters::Group;
 
-Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block) {
+void GpuForward::product(GpuRecorder& program, Product p, uint32_t block) {
     // One token with adapters goes this way too: it takes a kernel that reads weights for one.
-    if (p.experts > 0 || block == 1) co_return co_await row_product(program, p, block);
+    if (p.experts > 0 || block == 1) return row_product(program, p, block);
     const GpuMatrix& m = *p.matrix;
     const bool whole = p.finish == Finish::gelu_gate;
     if (whole && m.pieces.size() > 1) {
-        co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
-                       format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
+        return program.refuse(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
+                              format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
     }
     for (const GpuMatrix::Piece& piece : m.pieces) {
         const uint64_t out = whole ? p.out_rows : piece.rows;
@@ -35,75 +35,70 @@ Task<Status> GpuForward::product(GpuRecorder& program, Product p, uint32_t block
         const auto rows = whole ? 2 * out : out;
         const auto tile = kernels::matmul_tile(rows, block, whole, device().info().max_workgroup_bytes);
         tile.add_to(constants);
-        CO_TRY(co_await program.add(kernels::kMatmul, constants,
-                                    {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y},
-                                    {ceil_div(block, tile.tokens()), ceil_div(rows, tile.rows()), 1}, m.format));
+        program.add(kernels::kMatmul, constants,
+                    {a_.step, piece.binding, p.x, p.aux.buffer != 0 ? p.aux : a_.step, p.y},
+                    {ceil_div(block, tile.tokens()), ceil_div(rows, tile.rows()), 1}, m.format);
     }
-    co_return Status{};
 }
 
-Task<Status> GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
+void GpuForward::seam(GpuRecorder& program, Seam s, uint32_t block) {
     const model::Config& config = model_->config();
     const int add = s.x2.buffer != 0 ? 2 : s.x.buffer != 0 ? 1 : 0;
     s.weights.push_back(s.scale);
-    const gpu::Binding weights = CO_TRY(keeper().floats(s.weights, "norms"));
+    const gpu::Binding weights = program.keep(keeper().floats(s.weights, "norms"));
     const gpu::Binding nothing = a_.step;
     // Two writable bindings must not overlap: each stand-in gets a part of the spare buffer.
     const gpu::Binding spare{a_.spare.buffer, 0, 256};
-    CO_TRY(co_await program.add(kernels::kResidualNorm,
-                                {{"kN", double(config.width)},
-                                 {"kAdd", double(add)},
-                                 {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
-                                 {"kNextScale", double(s.next_scale)},
-                                 {"kPlanes", s.planes ? 1.0 : 0.0},
-                                 {"kParts", double(s.parts)},
-                                 {"kEps", double(config.norm_epsilon)}},
-                                {a_.step, add > 0 ? s.x : nothing,
-                                 add > 1    ? s.x2
-                                 : s.planes ? s.old_h
-                                            : nothing,
-                                 weights, s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},
-                                {s.planes ? ceil_div(config.width, kernels::kNormedAWorkgroup) : block, 1, 1}));
-    co_return Status{};
+    program.add(kernels::kResidualNorm,
+                {{"kN", double(config.width)},
+                 {"kAdd", double(add)},
+                 {"kNext", s.y.buffer != 0 ? 1.0 : 0.0},
+                 {"kNextScale", double(s.next_scale)},
+                 {"kPlanes", s.planes ? 1.0 : 0.0},
+                 {"kParts", double(s.parts)},
+                 {"kEps", double(config.norm_epsilon)}},
+                {a_.step, add > 0 ? s.x : nothing,
+                 add > 1    ? s.x2
+                 : s.planes ? s.old_h
+                            : nothing,
+                 weights, s.h.buffer != 0 ? s.h : a_.h, s.y.buffer != 0 ? s.y : spare},
+                {s.planes ? ceil_div(config.width, kernels::kNormedAWorkgroup) : block, 1, 1});
 }
 
-Task<Status> GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
+void GpuForward::record_inputs(GpuRecorder& program, uint32_t block) {
     const model::Config& config = model_->config();
-    const auto gather = [&](const GpuMatrix& table, gpu::Binding ids, double scale, gpu::Binding y) -> Task<Status> {
+    const auto gather = [&](const GpuMatrix& table, gpu::Binding ids, double scale, gpu::Binding y) {
         for (const GpuMatrix::Piece& piece : table.pieces) {
-            CO_TRY(co_await program.add(kernels::kGather,
-                                        {{"kCols", double(table.cols)},
-                                         {"kFirstRow", double(piece.first_row)},
-                                         {"kWRows", double(piece.rows)},
-                                         {"kScale", scale}},
-                                        {a_.step, piece.binding, ids, y}, {ceil_div(table.cols / 16, 64), block, 1},
-                                        table.format));
+            program.add(kernels::kGather,
+                        {{"kCols", double(table.cols)},
+                         {"kFirstRow", double(piece.first_row)},
+                         {"kWRows", double(piece.rows)},
+                         {"kScale", scale}},
+                        {a_.step, piece.binding, ids, y}, {ceil_div(table.cols / 16, 64), block, 1}, table.format);
         }
-        co_return Status{};
+        return;
     };
-    CO_TRY(co_await gather(model_->token_embd, a_.ids, double(std::sqrt(float(config.width))), a_.h));
+    gather(model_->token_embd, a_.ids, double(std::sqrt(float(config.width))), a_.h);
     if (adapters_ != nullptr) {
-        CO_TRY(co_await adapters_->add_embedding(program, a_.step, a_.ids, std::sqrt(float(config.width)), a_.h,
-                                                 config.width, block));
+        adapters_->add_embedding(program, a_.step, a_.ids, std::sqrt(float(config.width)), a_.h, config.width, block);
     }
     if (config.per_layer_width > 0) {
         GpuMatrix table = model_->per_layer_token_embd;
         // A small table of the rows that are needed, in the order of the tokens.
         if (needs_rows()) table.pieces.push_back({.binding = a_.table_rows, .rows = kMaxBlock});
-        CO_TRY(co_await gather(table, needs_rows() ? a_.row_ids : a_.ids,
-                               double(std::sqrt(float(config.per_layer_width))), a_.token_inputs));
+        gather(table, needs_rows() ? a_.row_ids : a_.ids, double(std::sqrt(float(config.per_layer_width))),
+               a_.token_inputs);
         const Product context{.matrix = &model_->per_layer_model_proj, .x = a_.h, .y = a_.context};
-        CO_TRY(co_await (block == 1 ? row_product(program, context) : product(program, context, block)));
+        block == 1 ? row_product(program, context) : product(program, context, block);
         const gpu::Binding norm =
-            CO_TRY(keeper().floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
-        CO_TRY(co_await program.add(kernels::kPerLayer,
-                                    {{"kP", double(config.per_layer_width)},
-                                     {"kScale", double(1.0f / std::sqrt(float(config.width)))},
-                                     {"kEps", double(config.norm_epsilon)}},
-                                    {a_.step, a_.context, a_.token_inputs, norm, a_.inputs},
-                                    {uint32_t(config.layers.size()), block, 1}));
+            program.keep(keeper().floats(model_->vector(model_->table().per_layer_proj_norm), "per-layer norm"));
+        program.add(kernels::kPerLayer,
+                    {{"kP", double(config.per_layer_width)},
+                     {"kScale", double(1.0f / std::sqrt(float(config.width)))},
+                     {"kEps", double(config.norm_epsilon)}},
+                    {a_.step, a_.context, a_.token_inputs, norm, a_.inputs},
+                    {uint32_t(config.layers.size()), block, 1});
     }
-    co_return Status{};
 }
 
 uint64_t GpuForward::qkv_stride(uint32_t layer) const {
@@ -113,7 +108,7 @@ uint64_t GpuForward::qkv_stride(uint32_t layer) const {
 }
 
 // Q, K and V, normed and turned, K and V in the cache.
-Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer, uint32_t block) {
+void GpuForward::record_projections(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::Config& config = model_->config();
     const model::LayerConfig& shape = config.layers[layer];
     const GpuLayer& w = model_->layers[layer];
@@ -121,96 +116,91 @@ Task<Status> GpuForward::record_projections(GpuRecorder& program, uint32_t layer
     const uint64_t stride = qkv_stride(layer);
     uint64_t offset = 0;
     for (const GpuMatrix& matrix : w.qkv) {
-        CO_TRY(co_await product(
-            program, {.matrix = &matrix, .x = a_.xn, .y = a_.qkv, .y_stride = stride, .y_offset = offset}, block));
+        product(program, {.matrix = &matrix, .x = a_.xn, .y = a_.qkv, .y_stride = stride, .y_offset = offset}, block);
         offset += matrix.rows;
     }
-    CO_TRY(co_await adapt(
-        program, layer, Group::qkv, a_.xn,
-        {.y = a_.qkv, .stride = stride, .k = shape.q_width(), .v = shape.q_width() + shape.kv_width()}, block));
+    adapt(program, layer, Group::qkv, a_.xn,
+          {.y = a_.qkv, .stride = stride, .k = shape.q_width(), .v = shape.q_width() + shape.kv_width()}, block);
     const LayerCache& cache = caches_[shape.kv_layer];
     const bool has_v = model_->table().layers[layer].attn_v.present();
     const gpu::Binding spare_k{a_.spare.buffer, 0, 256};
     const gpu::Binding spare_v{a_.spare.buffer, 256, 256};
-    co_return co_await program.add(kernels::kHeads,
-                                   {{"kHeads", double(shape.heads)},
-                                    {"kKvHeads", owns ? double(shape.kv_heads) : 0.0},
-                                    {"kDim", double(shape.head_dim)},
-                                    {"kStride", double(stride)},
-                                    {"kKOffset", double(shape.q_width())},
-                                    {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
-                                    {"kRing", double(cache.ring)},
-                                    {"kEps", double(config.norm_epsilon)}},
-                                   {a_.step, head_norms_[layer], shape.sliding ? rates_.sliding : rates_.full, a_.qkv,
-                                    owns ? cache.k : spare_k, owns ? cache.v : spare_v},
-                                   {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1});
+    return program.add(kernels::kHeads,
+                       {{"kHeads", double(shape.heads)},
+                        {"kKvHeads", owns ? double(shape.kv_heads) : 0.0},
+                        {"kDim", double(shape.head_dim)},
+                        {"kStride", double(stride)},
+                        {"kKOffset", double(shape.q_width())},
+                        {"kVOffset", double(shape.q_width() + (has_v ? shape.kv_width() : 0))},
+                        {"kRing", double(cache.ring)},
+                        {"kEps", double(config.norm_epsilon)}},
+                       {a_.step, head_norms_[layer], shape.sliding ? rates_.sliding : rates_.full, a_.qkv,
+                        owns ? cache.k : spare_k, owns ? cache.v : spare_v},
+                       {shape.heads + (owns ? 2 * shape.kv_heads : 0), block, 1});
 }
 
-Task<Status> GpuForward::record_attention(GpuRecorder& program, uint32_t layer, uint32_t block) {
+void GpuForward::record_attention(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::Config& config = model_->config();
     const model::LayerConfig& shape = config.layers[layer];
     const LayerCache& cache = caches_[shape.kv_layer];
-    CO_TRY(co_await record_projections(program, layer, block));
+    record_projections(program, layer, block);
     const uint32_t rows = attention_rows(device().info(), shape.head_dim);
-    CO_TRY(co_await program.add(kernels::kAttention,
-                                {{"kHeads", double(shape.heads)},
-                                 {"kKvHeads", double(shape.kv_heads)},
-                                 {"kDim", double(shape.head_dim)},
-                                 {"kStride", double(qkv_stride(layer))},
-                                 {"kRing", double(cache.ring)},
-                                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
-                                 {"kRows", double(rows)}},
-                                {a_.step, a_.qkv, cache.k, cache.v, a_.attended},
-                                {shape.kv_heads, ceil_div(uint64_t(block) * shape.heads / shape.kv_heads, rows), 1}));
-    CO_TRY(
-        co_await product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o}, block));
-    co_return co_await adapt(program, layer, Group::o, a_.attended, {.y = a_.o, .stride = config.width}, block);
+    program.add(kernels::kAttention,
+                {{"kHeads", double(shape.heads)},
+                 {"kKvHeads", double(shape.kv_heads)},
+                 {"kDim", double(shape.head_dim)},
+                 {"kStride", double(qkv_stride(layer))},
+                 {"kRing", double(cache.ring)},
+                 {"kWindow", shape.sliding ? double(config.sliding_window) : 0.0},
+                 {"kRows", double(rows)}},
+                {a_.step, a_.qkv, cache.k, cache.v, a_.attended},
+                {shape.kv_heads, ceil_div(uint64_t(block) * shape.heads / shape.kv_heads, rows), 1});
+    product(program, {.matrix = &model_->layers[layer].attn_output, .x = a_.attended, .y = a_.o}, block);
+    return adapt(program, layer, Group::o, a_.attended, {.y = a_.o, .stride = config.width}, block);
 }
 
-Task<Status> GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h) {
+void GpuForward::record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h) {
     const model::Config& config = model_->config();
     const model::ExpertConfig& moe = config.experts;
     const model::LayerWeights& names = model_->table().layers[layer];
     const GpuLayer& w = model_->layers[layer];
-    CO_TRY(co_await seam(program,
-                         {.weights = model_->vector(names.router_scale),
-                          .y = a_.router_in,
-                          .next_scale = 1.0f / std::sqrt(float(config.width)),
-                          .h = h},
-                         block));
+    seam(program,
+         {.weights = model_->vector(names.router_scale),
+          .y = a_.router_in,
+          .next_scale = 1.0f / std::sqrt(float(config.width)),
+          .h = h},
+         block);
     const Product router{.matrix = &w.router, .x = a_.router_in, .y = a_.router_logits};
-    CO_TRY(co_await (block == 1 ? row_product(program, router) : product(program, router, block)));
-    const gpu::Binding scales = CO_TRY(keeper().floats(model_->vector(names.expert_down_scale), "expert scales"));
-    CO_TRY(co_await program.add(kernels::kRoute, {{"kExperts", double(moe.count)}, {"kUsed", double(moe.used)}},
-                                {a_.step, a_.router_logits, scales, a_.expert_ids, a_.shares},
-                                {ceil_div(block, 64), 1, 1}));
-    CO_TRY(co_await seam(program, {.weights = model_->vector(names.pre_ffw_norm_2), .y = a_.xn, .h = h}, block));
-    CO_TRY(co_await product(program,
-                            {.matrix = &w.expert_gate_up,
-                             .x = a_.xn,
-                             .y = a_.expert_ff,
-                             .finish = Finish::gelu_gate,
-                             .out_rows = moe.ffn,
-                             .y_stride = moe.ffn,
-                             .aux = a_.expert_ids,
-                             .experts = moe.used},
-                            block));
-    CO_TRY(co_await product(program,
-                            {.matrix = &w.expert_down,
-                             .x = a_.expert_ff,
-                             .y = a_.expert_out,
-                             .out_rows = config.width,
-                             .y_stride = config.width,
-                             .aux = a_.expert_ids,
-                             .experts = moe.used,
-                             .x_per_slot = true},
-                            block));
-    co_return co_await program.add(kernels::kCombine, {{"kN", double(config.width)}, {"kUsed", double(moe.used)}},
-                                   {a_.step, a_.shares, a_.expert_out, a_.experts},
-                                   {ceil_div(config.width, 64), block, 1});
+    block == 1 ? row_product(program, router) : product(program, router, block);
+    const gpu::Binding scales = program.keep(keeper().floats(model_->vector(names.expert_down_scale), "expert scales"));
+    program.add(kernels::kRoute, {{"kExperts", double(moe.count)}, {"kUsed", double(moe.used)}},
+                {a_.step, a_.router_logits, scales, a_.expert_ids, a_.shares}, {ceil_div(block, 64), 1, 1});
+    seam(program, {.weights = model_->vector(names.pre_ffw_norm_2), .y = a_.xn, .h = h}, block);
+    product(program,
+            {.matrix = &w.expert_gate_up,
+             .x = a_.xn,
+             .y = a_.expert_ff,
+             .finish = Finish::gelu_gate,
+             .out_rows = moe.ffn,
+             .y_stride = moe.ffn,
+             .aux = a_.expert_ids,
+             .experts = moe.used},
+            block);
+    product(program,
+            {.matrix = &w.expert_down,
+             .x = a_.expert_ff,
+             .y = a_.expert_out,
+             .out_rows = config.width,
+             .y_stride = config.width,
+             .aux = a_.expert_ids,
+             .experts = moe.used,
+             .x_per_slot = true},
+            block);
+    return program.add(kernels::kCombine, {{"kN", double(config.width)}, {"kUsed", double(moe.used)}},
+                       {a_.step, a_.shares, a_.expert_out, a_.experts}, {ceil_div(config.width, 64), block, 1});
 }
 
-Task<Status> GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block) {
+void GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::LayerConfig& shape = model_->config().layers[layer];
     const GpuLayer& w = model_->layers[layer];
     Product gate_up{.matrix = &w.gate_up,
@@ -221,19 +211,17 @@ Task<Status> GpuForward::record_ffn(GpuRecorder& program, uint32_t layer, uint32
                     .y_stride = shape.ffn};
     if (adapts(layer, Group::gate_up)) {
         gate_up = {.matrix = &w.gate_up, .x = a_.xn, .y = adapters_->gate_up};
-        CO_TRY(co_await product(program, gate_up, block));
-        CO_TRY(co_await adapt(program, layer, Group::gate_up, a_.xn,
-                              {.y = adapters_->gate_up, .stride = uint64_t{2} * shape.ffn, .up = shape.ffn}, block));
-        CO_TRY(co_await program.add(kernels::kGate, {{"kN", double(shape.ffn)}},
-                                    {a_.step, adapters_->gate_up, a_.step, a_.ff},
-                                    {ceil_div(shape.ffn, 64), block, 1}));
+        product(program, gate_up, block);
+        adapt(program, layer, Group::gate_up, a_.xn,
+              {.y = adapters_->gate_up, .stride = uint64_t{2} * shape.ffn, .up = shape.ffn}, block);
+        program.add(kernels::kGate, {{"kN", double(shape.ffn)}}, {a_.step, adapters_->gate_up, a_.step, a_.ff},
+                    {ceil_div(shape.ffn, 64), block, 1});
     } else {
-        CO_TRY(co_await product(program, gate_up, block));
+        product(program, gate_up, block);
     }
-    CO_TRY(co_await product(program, {.matrix = &w.down, .x = a_.ff, .y = a_.o}, block));
-    CO_TRY(co_await adapt(program, layer, Group::down, a_.ff, {.y = a_.o, .stride = model_->config().width}, block));
-    if (model_->table().layers[layer].is_moe()) CO_TRY(co_await record_experts(program, layer, block, a_.h));
-    co_return Status{};
+    product(program, {.matrix = &w.down, .x = a_.ff, .y = a_.o}, block);
+    adapt(program, layer, Group::down, a_.ff, {.y = a_.o, .stride = model_->config().width}, block);
+    if (model_->table().layers[layer].is_moe()) record_experts(program, layer, block, a_.h);
 }
 
 // A layer's inputs by the offset of the binding where that is allowed: one pipeline serves all layers then.
@@ -248,14 +236,13 @@ uint64_t GpuForward::per_layer_offset(uint32_t layer) const {
     return p * sizeof(float) % 256 == 0 ? 0 : p * layer;
 }
 
-Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint32_t block) {
+void GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::Config& config = model_->config();
     const model::LayerWeights& names = model_->table().layers[layer];
     const auto v = [&](const model::Weight& weight) { return model_->vector(weight); };
-    CO_TRY(co_await record_attention(program, layer, block));
-    CO_TRY(co_await seam(
-        program, {.x = a_.o, .weights = joined({v(names.post_attention_norm), v(names.ffn_norm)}), .y = a_.xn}, block));
-    CO_TRY(co_await record_ffn(program, layer, block));
+    record_attention(program, layer, block);
+    seam(program, {.x = a_.o, .weights = joined({v(names.post_attention_norm), v(names.ffn_norm)}), .y = a_.xn}, block);
+    record_ffn(program, layer, block);
 
     const bool last = layer + 1 == config.layers.size();
     const std::vector<float> next = v(last ? model_->table().output_norm : model_->table().layers[layer + 1].attn_norm);
@@ -271,55 +258,54 @@ Task<Status> GpuForward::record_layer(GpuRecorder& program, uint32_t layer, uint
         after.weights = joined({after.weights, next});
         after.scale = scale;
         after.y = a_.xn;
-        co_return co_await seam(program, std::move(after), block);
+        return seam(program, std::move(after), block);
     }
-    CO_TRY(co_await seam(program, std::move(after), block));
-    CO_TRY(co_await record_per_layer_input(program, layer, block));
-    co_return co_await seam(
-        program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
+    seam(program, std::move(after), block);
+    record_per_layer_input(program, layer, block);
+    return seam(program, {.x = a_.o, .weights = joined({v(names.post_norm), next}), .scale = scale, .y = a_.xn}, block);
 }
 
 // o = proj · (gelu(inp_gate · h) ⊙ the layer's input)
-Task<Status> GpuForward::record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block) {
+void GpuForward::record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block) {
     const model::Config& config = model_->config();
     const uint64_t p = config.per_layer_width;
     Product gate{.matrix = &model_->layers[layer].inp_gate, .x = a_.h, .y = a_.gate};
     gpu::Binding gated = a_.gate;
     if (adapts(layer, Group::inp_gate)) {
         gated = adapters_->gated;
-        CO_TRY(co_await product(program, gate, block));
-        CO_TRY(co_await adapt(program, layer, Group::inp_gate, a_.h, {.y = a_.gate, .stride = p}, block));
-        CO_TRY(co_await program.add(kernels::kGate,
-                                    {{"kN", double(p)},
-                                     {"kPaired", 0},
-                                     {"kAuxStride", double(p * config.layers.size())},
-                                     {"kAuxOffset", double(per_layer_offset(layer))}},
-                                    {a_.step, a_.gate, per_layer_inputs(layer), gated}, {ceil_div(p, 64), block, 1}));
+        product(program, gate, block);
+        adapt(program, layer, Group::inp_gate, a_.h, {.y = a_.gate, .stride = p}, block);
+        program.add(kernels::kGate,
+                    {{"kN", double(p)},
+                     {"kPaired", 0},
+                     {"kAuxStride", double(p * config.layers.size())},
+                     {"kAuxOffset", double(per_layer_offset(layer))}},
+                    {a_.step, a_.gate, per_layer_inputs(layer), gated}, {ceil_div(p, 64), block, 1});
     } else {
         gate.finish = Finish::gelu_times_aux;
         gate.aux = per_layer_inputs(layer);
         gate.aux_stride = p * config.layers.size();
         gate.aux_offset = per_layer_offset(layer);
-        CO_TRY(co_await product(program, gate, block));
+        product(program, gate, block);
     }
-    CO_TRY(co_await product(program, {.matrix = &model_->layers[layer].proj, .x = gated, .y = a_.o}, block));
-    co_return co_await adapt(program, layer, Group::proj, gated, {.y = a_.o, .stride = config.width}, block);
+    product(program, {.matrix = &model_->layers[layer].proj, .x = gated, .y = a_.o}, block);
+    return adapt(program, layer, Group::proj, gated, {.y = a_.o, .stride = config.width}, block);
 }
 
-Task<Status> GpuForward::adapt(GpuRecorder& program, uint32_t layer, Group group, gpu::Binding x,
-                               GpuAdapters::Place place, uint32_t block) {
-    if (!adapts(layer, group)) co_return Status{};
-    co_return co_await adapters_->add(program, a_.step, layer, group, x, place, block);
+void GpuForward::adapt(GpuRecorder& program, uint32_t layer, Group group, gpu::Binding x, GpuAdapters::Place place,
+                       uint32_t block) {
+    if (!adapts(layer, group)) return;
+    return adapters_->add(program, a_.step, layer, group, x, place, block);
 }
 
-Task<Status> GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
-    CO_TRY(co_await record_inputs(program, block));
-    if (block == 1 && adapters_ == nullptr) co_return co_await decode_layers(program, depth);
-    CO_TRY(co_await seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn}, block));
+void GpuForward::record_layers(GpuRecorder& program, uint32_t block, Depth depth) {
+    record_inputs(program, block);
+    if (block == 1 && adapters_ == nullptr) return decode_layers(program, depth);
+    seam(program, {.weights = model_->vector(model_->table().layers[0].attn_norm), .y = a_.xn}, block);
     const uint32_t complete = complete_layers(depth);
-    for (uint32_t layer = 0; layer < complete; ++layer) CO_TRY(co_await record_layer(program, layer, block));
-    if (depth == Depth::all) co_return Status{};
-    co_return co_await record_projections(program, complete, block);
+    for (uint32_t layer = 0; layer < complete; ++layer) record_layer(program, layer, block);
+    if (depth == Depth::all) return;
+    return record_projections(program, complete, block);
 }
 
 }  // namespace lapidary::infer

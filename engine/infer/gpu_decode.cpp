@@ -75,15 +75,15 @@ bool GpuForward::joins(const GpuMatrix& matrix, const GpuMatrix& below) const {
            kernels::holds_whole_numbers(matrix.format) && kernels::holds_whole_numbers(below.format);
 }
 
-Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block) {
+void GpuForward::matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block) {
     const GpuMatrix& m = *p.matrix;
-    if (const auto division = walk_of(p, source, block)) co_return co_await walk(program, p, source.x, *division);
+    if (const auto division = walk_of(p, source, block)) return walk(program, p, source.x, *division);
     // Stacked halves (gate and up) and experts need all rows in one binding.
     const bool pairs = p.finish == Finish::gelu_gate;
     const bool whole = pairs || p.experts > 0;
     if (whole && m.pieces.size() > 1) {
-        co_return fail(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
-                       format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
+        return program.refuse(Code::unsupported, "a weight of {} is larger than this GPU binds at once",
+                              format_bytes(kernels::gpu_bytes(m.format, m.rows, m.cols)));
     }
     for (const GpuMatrix::Piece& piece : m.pieces) {
         const uint64_t out = whole ? p.out_rows : piece.rows + (p.below != nullptr ? p.below->rows : 0);
@@ -142,13 +142,12 @@ Task<Status> GpuForward::matvec(GpuRecorder& program, const Product& p, const So
         }
         const auto or_nothing = [&](gpu::Binding binding) { return binding.buffer != 0 ? binding : a_.step; };
         const gpu::Binding h = source.h.buffer != 0 ? source.h : gpu::Binding{a_.spare.buffer, 0, 256};
-        CO_TRY(co_await program.add(
+        program.add(
             kernels::kMatvec, constants,
             {weights, source.x, or_nothing(source.delta), or_nothing(source.norms), or_nothing(p.aux), a_.step, h, y},
             {ceil_div(out, outputs), block, std::max<uint32_t>(p.experts, 1)}, p.formats(),
-            format("{} {}", m.cols, out)));
+            format("{} {}", m.cols, out));
     }
-    co_return Status{};
 }
 
 std::optional<WalkDivision> GpuForward::walk_of(const Product& p, const Source& source, uint32_t block) const {
@@ -171,7 +170,7 @@ std::optional<WalkDivision> GpuForward::walk_of(const Product& p, const Source& 
     return divide_walk(device().info(), model_->choice().processors, walked);
 }
 
-Task<Status> GpuForward::walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division) {
+void GpuForward::walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division) {
     const GpuMatrix& m = *p.matrix;
     const GpuMatrix::Piece& piece = m.pieces[0];
     const bool pairs = p.finish == Finish::gelu_gate;
@@ -193,30 +192,30 @@ Task<Status> GpuForward::walk(GpuRecorder& program, const Product& p, gpu::Bindi
                        p.formats(), format("{} {}", m.cols, out));
 }
 
-Task<Status> GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
+void GpuForward::row_product(GpuRecorder& program, Product p, uint32_t block) {
     const GpuMatrix& m = *p.matrix;
     const kernels::Activations form = form_for(m);
     const bool fits = fits_workgroup(device().info(), form, m.cols);
     const bool one = block == 1 && p.experts == 0;
     // Where very many workgroups would make the same planes, a dispatch of its own makes them.
     const bool often = one && form == kernels::Activations::planes && m.cols > kMostPrepared;
-    if (fits && !often) co_return co_await matvec(program, p, {.x = p.x}, block);
+    if (fits && !often) return matvec(program, p, {.x = p.x}, block);
     if (!one) {
-        co_return fail(Code::unsupported, "the GPU backend has no room for experts with rows of {} elements", m.cols);
+        return program.refuse(Code::unsupported, "the GPU backend has no room for experts with rows of {} elements",
+                              m.cols);
     }
     if (form == kernels::Activations::floats) {
-        co_return co_await matvec(program, p, {.from = From::prepared, .x = p.x});
+        return matvec(program, p, {.from = From::prepared, .x = p.x});
     }
-    CO_TRY(co_await program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes},
-                                {ceil_div(m.cols, 8 * 64), 1, 1}));
-    co_return co_await matvec(program, p, {.from = From::prepared, .x = a_.planes});
+    program.add(kernels::kToPlanes, {{"kCols", double(m.cols)}}, {p.x, a_.planes}, {ceil_div(m.cols, 8 * 64), 1, 1});
+    return matvec(program, p, {.from = From::prepared, .x = a_.planes});
 }
 
-Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
-                                       std::vector<Product> products) {
+void GpuForward::seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                               std::vector<Product> products) {
     for (const Product& p : products) {
         if (!prepares(*p.matrix)) {
-            co_return co_await settled_products(program, residual, next, std::move(products));
+            return settled_products(program, residual, next, std::move(products));
         }
     }
     for (Product& p : products) {
@@ -230,11 +229,11 @@ Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual,
             const Source source{.from = From::seam,
                                 .x = residual.h,
                                 .delta = residual.post.empty() ? gpu::Binding{} : residual.delta,
-                                .norms = CO_TRY(resources_.floats(weights, "norms")),
+                                .norms = program.keep(resources_.floats(weights, "norms")),
                                 .h = residual.other,
                                 .add = !residual.post.empty(),
                                 .next = !next.empty()};
-            CO_TRY(co_await matvec(program, p, source));
+            matvec(program, p, source);
             if (!residual.post.empty() || residual.scale != 1) {
                 std::swap(residual.h, residual.other);
                 residual.post.clear();
@@ -242,11 +241,10 @@ Task<Status> GpuForward::seam_products(GpuRecorder& program, Residual& residual,
             }
         }
     }
-    co_return Status{};
 }
 
-Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
-                                          std::vector<Product> products) {
+void GpuForward::settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                                  std::vector<Product> products) {
     for (const bool planes : {true, false}) {
         bool settled = false;
         for (Product& p : products) {
@@ -254,20 +252,19 @@ Task<Status> GpuForward::settled_products(GpuRecorder& program, Residual& residu
             const bool wants =
                 form_for(*p.matrix) == kernels::Activations::planes && !next.empty() && p.matrix->cols <= kMostLeft;
             if (wants != planes) continue;
-            if (!settled) CO_TRY(co_await settle(program, residual, next, planes));
+            if (!settled) settle(program, residual, next, planes);
             settled = true;
             if (planes) {
-                CO_TRY(co_await matvec(program, p, {.from = From::prepared, .x = a_.xn}));
+                matvec(program, p, {.from = From::prepared, .x = a_.xn});
             } else {
                 p.x = next.empty() ? residual.h : a_.xn;
-                CO_TRY(co_await row_product(program, p));
+                row_product(program, p);
             }
         }
     }
-    co_return Status{};
 }
 
-Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
+void GpuForward::settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes) {
     if (planes) std::swap(residual.h, residual.other);
     Seam s{.x = residual.post.empty() ? gpu::Binding{} : residual.delta,
            .parts = residual.parts,
@@ -280,10 +277,10 @@ Task<Status> GpuForward::settle(GpuRecorder& program, Residual& residual, const 
     residual.post.clear();
     residual.parts = 1;
     residual.scale = 1;
-    co_return co_await seam(program, std::move(s), 1);
+    return seam(program, std::move(s), 1);
 }
 
-Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual) {
+void GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual) {
     const model::Config& config = model_->config();
     const model::LayerConfig& shape = config.layers[layer];
     const model::LayerWeights& names = model_->table().layers[layer];
@@ -303,107 +300,102 @@ Task<Status> GpuForward::decode_attention(GpuRecorder& program, uint32_t layer, 
                             .y_offset = offset});
         offset += matrix.rows;
     }
-    CO_TRY(co_await seam_products(program, residual, norm, std::move(products)));
+    seam_products(program, residual, norm, std::move(products));
     const gpu::Binding& rates = shape.sliding ? rates_.sliding : rates_.full;
     const gpu::Binding turns{a_.turns.buffer, rates.offset / 2, rates.size / 2};  // of vec2, not vec4
     const uint32_t splits = max_splits(layer);
     const uint32_t window = shape.sliding ? config.sliding_window : 0;
     const AttentionDivision division =
         divide_attention(device().info(), shape, shape.sliding ? window : options_.context);
-    CO_TRY(
-        co_await program.add(kernels::kAttentionDecode,
-                             {{"kHeads", double(shape.heads)},
-                              {"kKvHeads", double(shape.kv_heads)},
-                              {"kDim", double(shape.head_dim)},
-                              {"kKOffset", double(shape.q_width())},
-                              {"kVOffset", double(shape.q_width() + (names.attn_v.present() ? shape.kv_width() : 0))},
-                              {"kOwns", owns ? 1.0 : 0.0},
-                              {"kRing", double(cache.ring)},
-                              {"kWindow", double(window)},
-                              {"kEps", double(config.norm_epsilon)},
-                              {"kGroup", double(division.heads)},
-                              {"kHeldTeams", double(division.held_teams)},
-                              {"kMaxSplits", double(splits)}},
-                             {a_.step, a_.qkv, head_norms_[layer], turns, cache.k, cache.v, a_.parts, a_.stats},
-                             {shape.heads / division.heads, splits, 1}));
+    program.add(kernels::kAttentionDecode,
+                {{"kHeads", double(shape.heads)},
+                 {"kKvHeads", double(shape.kv_heads)},
+                 {"kDim", double(shape.head_dim)},
+                 {"kKOffset", double(shape.q_width())},
+                 {"kVOffset", double(shape.q_width() + (names.attn_v.present() ? shape.kv_width() : 0))},
+                 {"kOwns", owns ? 1.0 : 0.0},
+                 {"kRing", double(cache.ring)},
+                 {"kWindow", double(window)},
+                 {"kEps", double(config.norm_epsilon)},
+                 {"kGroup", double(division.heads)},
+                 {"kHeldTeams", double(division.held_teams)},
+                 {"kMaxSplits", double(splits)}},
+                {a_.step, a_.qkv, head_norms_[layer], turns, cache.k, cache.v, a_.parts, a_.stats},
+                {shape.heads / division.heads, splits, 1});
     const GpuMatrix& out = model_->layers[layer].attn_output;
     if (prepares(out)) {
-        CO_TRY(co_await matvec(program, {.matrix = &out, .y = a_.o},
-                               {.from = From::parts,
-                                .x = a_.parts,
-                                .delta = a_.stats,
-                                .dim = shape.head_dim,
-                                .window = window,
-                                .max_splits = splits}));
+        matvec(program, {.matrix = &out, .y = a_.o},
+               {.from = From::parts,
+                .x = a_.parts,
+                .delta = a_.stats,
+                .dim = shape.head_dim,
+                .window = window,
+                .max_splits = splits});
     } else {
         const bool planes = form_for(out) == kernels::Activations::planes;
         const Product product{.matrix = &out, .x = planes ? a_.planes : a_.attended, .y = a_.o};
-        CO_TRY(co_await program.add(kernels::kAttentionMerge,
-                                    {{"kCols", double(out.cols)},
-                                     {"kDim", double(shape.head_dim)},
-                                     {"kWindow", double(window)},
-                                     {"kMaxSplits", double(splits)},
-                                     {"kPlanes", planes ? 1.0 : 0.0}},
-                                    {a_.step, a_.parts, a_.stats, product.x}, {ceil_div(out.cols, 8 * 64), 1, 1}));
-        CO_TRY(co_await (planes ? matvec(program, product, {.from = From::prepared, .x = a_.planes})
-                                : row_product(program, product)));
+        program.add(kernels::kAttentionMerge,
+                    {{"kCols", double(out.cols)},
+                     {"kDim", double(shape.head_dim)},
+                     {"kWindow", double(window)},
+                     {"kMaxSplits", double(splits)},
+                     {"kPlanes", planes ? 1.0 : 0.0}},
+                    {a_.step, a_.parts, a_.stats, product.x}, {ceil_div(out.cols, 8 * 64), 1, 1});
+        planes ? matvec(program, product, {.from = From::prepared, .x = a_.planes}) : row_product(program, product);
     }
     residual.delta = a_.o;
     residual.post = model_->vector(names.post_attention_norm);
-    co_return Status{};
 }
 
-Task<Status> GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual) {
+void GpuForward::decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual) {
     const model::LayerConfig& shape = model_->config().layers[layer];
     const model::LayerWeights& names = model_->table().layers[layer];
     const GpuLayer& w = model_->layers[layer];
     // The down projection reads planes that its predecessor has prepared: it has too many columns to do it by itself. But
     // where gate and up do not prepare their own x, their workgroups may have fewer outputs than share a scale.
     const bool planes = form_for(w.down) == kernels::Activations::planes && shape.ffn % 64 == 0 && prepares(w.gate_up);
-    CO_TRY(co_await seam_products(program, residual, model_->vector(names.ffn_norm),
-                                  {{.matrix = &w.gate_up,
-                                    .y = planes ? a_.planes : a_.ff,
-                                    .finish = Finish::gelu_gate,
-                                    .out_rows = shape.ffn,
-                                    .y_stride = shape.ffn,
-                                    .planes = planes}}));
+    seam_products(program, residual, model_->vector(names.ffn_norm),
+                  {{.matrix = &w.gate_up,
+                    .y = planes ? a_.planes : a_.ff,
+                    .finish = Finish::gelu_gate,
+                    .out_rows = shape.ffn,
+                    .y_stride = shape.ffn,
+                    .planes = planes}});
     Product down{.matrix = &w.down, .x = planes ? a_.planes : a_.ff, .y = a_.o};
     // Rows that are too long for products to norm by themselves are normed by a kernel that can add up parts of them.
     if (std::min(w.down.cols, w.down.rows) > kMostPrepared && !names.is_moe()) down.most_parts = kMostParts;
-    CO_TRY(co_await (planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes})
-                            : row_product(program, down)));
+    planes ? matvec(program, down, {.from = From::prepared, .x = a_.planes}) : row_product(program, down);
     const auto walked = walk_of(down, {.from = From::prepared}, 1);
     residual.parts = walked ? walked->parts : 1;
     residual.delta = a_.o;
     residual.post = model_->vector(names.post_ffw_norm);
-    if (!names.is_moe()) co_return Status{};
+    if (!names.is_moe()) return;
 
-    CO_TRY(co_await record_experts(program, layer, 1, residual.h));
+    record_experts(program, layer, 1, residual.h);
     Seam after{.x = a_.o,
                .x2 = a_.experts,
                .weights = joined(
                    {residual.post, model_->vector(names.post_ffw_norm_1), model_->vector(names.post_ffw_norm_2)}),
                .h = residual.h};
     residual.post.clear();
-    co_return co_await seam(program, std::move(after), 1);
+    return seam(program, std::move(after), 1);
 }
 
-Task<Status> GpuForward::decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual) {
+void GpuForward::decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual) {
     const uint64_t p = model_->config().per_layer_width;
-    CO_TRY(co_await seam_products(program, residual, {},
-                                  {{.matrix = &model_->layers[layer].inp_gate,
-                                    .y = a_.gate,
-                                    .finish = Finish::gelu_times_aux,
-                                    .aux = per_layer_inputs(layer),
-                                    .aux_stride = p * model_->config().layers.size(),
-                                    .aux_offset = per_layer_offset(layer)}}));
-    CO_TRY(co_await row_product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o}));
+    seam_products(program, residual, {},
+                  {{.matrix = &model_->layers[layer].inp_gate,
+                    .y = a_.gate,
+                    .finish = Finish::gelu_times_aux,
+                    .aux = per_layer_inputs(layer),
+                    .aux_stride = p * model_->config().layers.size(),
+                    .aux_offset = per_layer_offset(layer)}});
+    row_product(program, {.matrix = &model_->layers[layer].proj, .x = a_.gate, .y = a_.o});
     residual.delta = a_.o;
     residual.post = model_->vector(model_->table().layers[layer].post_norm);
-    co_return Status{};
 }
 
-Task<Status> GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
+void GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
     const model::Config& config = model_->config();
     // Nothing comes before the first layer; with a nothing to add it needs no pipelines of its own.
     Residual residual{.h = {a_.h.buffer, 0, a_.other_h.size},
@@ -411,18 +403,18 @@ Task<Status> GpuForward::decode_layers(GpuRecorder& program, Depth depth) {
                       .delta = a_.zeros,
                       .post = std::vector<float>(config.width)};
     const auto pairs = uint32_t(a_.turns.size / (2 * sizeof(float)));
-    CO_TRY(co_await program.add(kernels::kTurns, {{"kPairs", double(pairs)}}, {a_.step, rates_.all, a_.turns},
-                                {ceil_div(pairs, 64), 1, 1}));
+    program.add(kernels::kTurns, {{"kPairs", double(pairs)}}, {a_.step, rates_.all, a_.turns},
+                {ceil_div(pairs, 64), 1, 1});
     const uint32_t complete = complete_layers(depth);
     for (uint32_t layer = 0; layer < complete; ++layer) {
-        CO_TRY(co_await decode_attention(program, layer, residual));
-        CO_TRY(co_await decode_ffn(program, layer, residual));
-        if (config.per_layer_width > 0) CO_TRY(co_await decode_per_layer_input(program, layer, residual));
+        decode_attention(program, layer, residual);
+        decode_ffn(program, layer, residual);
+        if (config.per_layer_width > 0) decode_per_layer_input(program, layer, residual);
         const std::vector<float> scale = model_->vector(model_->table().layers[layer].layer_output_scale);
         residual.scale = scale.empty() ? 1.0f : scale[0];
     }
-    if (depth == Depth::caches) co_return co_await decode_attention(program, complete, residual);
-    co_return co_await settle(program, residual, model_->vector(model_->table().output_norm));
+    if (depth == Depth::caches) return decode_attention(program, complete, residual);
+    return settle(program, residual, model_->vector(model_->table().output_norm));
 }
 
 }  // namespace lapidary::infer

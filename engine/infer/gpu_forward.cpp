@@ -209,20 +209,20 @@ uint32_t GpuForward::complete_layers(Depth depth) const {
 }
 
 // logits[0 …] = head of `rows` rows of normed activations
-Task<Status> GpuForward::record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows) {
+void GpuForward::record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows) {
     const float cap = model_->config().logit_softcap;
     const bool later = adapts(0, Group::output);  // what adapters add comes before the cap
     const Product head{.matrix = &model_->head(),
                        .x = x,
                        .y = a_.logits,
                        .finish = cap > 0 && !later ? Finish::softcap : Finish::plain};
-    CO_TRY(co_await (rows == 1 ? row_product(program, head) : product(program, head, rows)));
-    if (!later) co_return Status{};
+    rows == 1 ? row_product(program, head) : product(program, head, rows);
+    if (!later) return;
     const uint64_t n = model_->config().vocabulary;
-    CO_TRY(co_await adapt(program, 0, Group::output, x, {.y = a_.logits, .stride = n}, rows));
-    if (cap == 0) co_return Status{};
-    co_return co_await program.add(kernels::kSoftcap, {{"kN", double(n)}, {"kCap", double(cap)}}, {a_.step, a_.logits},
-                                   {ceil_div(n, 64), rows, 1});
+    adapt(program, 0, Group::output, x, {.y = a_.logits, .stride = n}, rows);
+    if (cap == 0) return;
+    return program.add(kernels::kSoftcap, {{"kN", double(n)}, {"kCap", double(cap)}}, {a_.step, a_.logits},
+                       {ceil_div(n, 64), rows, 1});
 }
 
 Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Cancel cancel) {
@@ -230,7 +230,7 @@ Task<Result<gpu::Id>> GpuForward::layers_program(uint32_t block, Depth depth, Ca
     const auto key = std::pair(block, uint8_t(depth));
     if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
     GpuRecorder program(resources_, cancel, &keeper());
-    CO_TRY(co_await record_layers(program, block, depth));
+    record_layers(program, block, depth);
     const gpu::Id id = CO_TRY(co_await program.finish());
     programs.emplace(key, id);
     co_return id;
@@ -243,7 +243,7 @@ Task<Result<gpu::Id>> GpuForward::head_program(uint32_t first_row, uint32_t rows
     GpuRecorder program(resources_, cancel, &keeper());
     const uint64_t row_bytes = uint64_t(model_->config().width) * sizeof(float);
     const gpu::Binding x{a_.xn.buffer, first_row * row_bytes, rows * row_bytes};
-    CO_TRY(co_await record_head(program, x, rows));
+    record_head(program, x, rows);
     const gpu::Id id = CO_TRY(co_await program.finish());
     programs.emplace(key, id);
     co_return id;

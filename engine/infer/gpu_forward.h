@@ -149,26 +149,26 @@ class GpuForward {
     };
 
     // Blocks of tokens, each step a dispatch: gpu_blocks.cpp.
-    Task<Status> record_layers(GpuRecorder& program, uint32_t block, Depth depth);
-    Task<Status> record_inputs(GpuRecorder& program, uint32_t block);
-    Task<Status> record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h);
-    Task<Status> record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows);
-    Task<Status> record_choice(GpuRecorder& program, Choice choice);
-    Task<Status> product(GpuRecorder& program, Product p, uint32_t block);
+    void record_layers(GpuRecorder& program, uint32_t block, Depth depth);
+    void record_inputs(GpuRecorder& program, uint32_t block);
+    void record_layer(GpuRecorder& program, uint32_t layer, uint32_t block);
+    void record_projections(GpuRecorder& program, uint32_t layer, uint32_t block);
+    void record_attention(GpuRecorder& program, uint32_t layer, uint32_t block);
+    void record_ffn(GpuRecorder& program, uint32_t layer, uint32_t block);
+    void record_experts(GpuRecorder& program, uint32_t layer, uint32_t block, gpu::Binding h);
+    void record_head(GpuRecorder& program, gpu::Binding x, uint32_t rows);
+    void record_choice(GpuRecorder& program, Choice choice);
+    void product(GpuRecorder& program, Product p, uint32_t block);
     // Adds what the adapters in use have for these matrices, if there are any.
-    Task<Status> adapt(GpuRecorder& program, uint32_t layer, GpuAdapters::Group group, gpu::Binding x,
-                       GpuAdapters::Place place, uint32_t block);
+    void adapt(GpuRecorder& program, uint32_t layer, GpuAdapters::Group group, gpu::Binding x, GpuAdapters::Place place,
+               uint32_t block);
     [[nodiscard]] bool adapts(uint32_t layer, GpuAdapters::Group group) const {
         return adapters_ != nullptr && adapters_->updates(layer, group).rank > 0;
     }
     // Who owns what is made for programs now.
     GpuResources& keeper() { return adapters_ != nullptr ? adapters_->resources() : resources_; }
-    Task<Status> record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block);
-    Task<Status> seam(GpuRecorder& program, Seam s, uint32_t block);
+    void record_per_layer_input(GpuRecorder& program, uint32_t layer, uint32_t block);
+    void seam(GpuRecorder& program, Seam s, uint32_t block);
 
     // One token, in as few dispatches as possible: gpu_decode.cpp.
     // The residual stream between two of them: what the last sub-layer left in `o` is still to be added.
@@ -187,26 +187,26 @@ class GpuForward {
         bool add = false, next = false;
         uint32_t dim = 0, window = 0, max_splits = 0;
     };
-    Task<Status> decode_layers(GpuRecorder& program, Depth depth);
-    Task<Status> decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual);
-    Task<Status> decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual);
-    Task<Status> decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual);
+    void decode_layers(GpuRecorder& program, Depth depth);
+    void decode_attention(GpuRecorder& program, uint32_t layer, Residual& residual);
+    void decode_ffn(GpuRecorder& program, uint32_t layer, Residual& residual);
+    void decode_per_layer_input(GpuRecorder& program, uint32_t layer, Residual& residual);
     // x = the residual, normed by `next` (as it is where that is empty).
-    Task<Status> seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
-                               std::vector<Product> products);
+    void seam_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                       std::vector<Product> products);
     // The same where the norm is a dispatch of its own.
-    Task<Status> settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
-                                  std::vector<Product> products);
+    void settled_products(GpuRecorder& program, Residual& residual, const std::vector<float>& next,
+                          std::vector<Product> products);
     // x as p says, in floats.
-    Task<Status> row_product(GpuRecorder& program, Product p, uint32_t block = 1);
-    Task<Status> matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
+    void row_product(GpuRecorder& program, Product p, uint32_t block = 1);
+    void matvec(GpuRecorder& program, const Product& p, const Source& source, uint32_t block = 1);
     // The same for a large matrix; matvec asks whether it should be done that way.
-    Task<Status> walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division);
+    void walk(GpuRecorder& program, const Product& p, gpu::Binding x, const WalkDivision& division);
     [[nodiscard]] std::optional<WalkDivision> walk_of(const Product& p, const Source& source, uint32_t block) const;
     static gpu::Binding weights_of(const Product& p, const GpuMatrix::Piece& piece,
                                    std::vector<gpu::Constant>& constants);
     // Adds to the residual what is to be added, and norms it into xn.
-    Task<Status> settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
+    void settle(GpuRecorder& program, Residual& residual, const std::vector<float>& next, bool planes = false);
     // Whether the workgroups of a product with it make their activations by themselves.
     [[nodiscard]] bool prepares(const GpuMatrix& matrix) const;
     // Whether one dispatch can multiply with both.

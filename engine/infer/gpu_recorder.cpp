@@ -72,9 +72,12 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
     co_return status;
 }
 
-Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                              std::vector<gpu::Binding> bindings, Grid grid, kernels::Formats formats,
-                              std::string sizes) {
+void GpuRecorder::keep(Error error) {
+    if (!error_) error_ = std::move(error);
+}
+
+void GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
+                      std::vector<gpu::Binding> bindings, Grid grid, kernels::Formats formats, std::string sizes) {
     std::string label(kernel.name);
     if (kernel.reads_weights()) label += " " + formats.name();
     if (!sizes.empty()) label += " " + sizes;
@@ -84,7 +87,6 @@ Task<Status> GpuRecorder::add(const kernels::Kernel& kernel, std::vector<gpu::Co
     }
     wanted_.push_back({.kernel = &kernel, .formats = formats, .constants = std::move(constants)});
     dispatches_.push_back({.bindings = std::move(bindings), .grid = grid, .label = std::move(label)});
-    co_return Status{};
 }
 
 std::vector<GpuRecorder::Labelled> GpuRecorder::labelled() const {
@@ -94,6 +96,7 @@ std::vector<GpuRecorder::Labelled> GpuRecorder::labelled() const {
 }
 
 Task<Result<gpu::Id>> GpuRecorder::finish() {
+    if (error_) co_return std::unexpected(*std::move(error_));
     CO_TRY(co_await resources_.make_pipelines(wanted_, cancel_));
     for (size_t i = 0; i < wanted_.size(); ++i) {
         const Dispatch& dispatch = dispatches_[i];

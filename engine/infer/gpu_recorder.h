@@ -1,9 +1,10 @@
-// Recorder: collects the commands of a program. Pipelines are made once for each kernel, format and set of constants, and
+// Recorder: collects the commands of a program, at once and without failing; what was wrong comes out when it is finished. Pipelines are made once for each kernel, format and set of constants, and
 // all that a program lacks together: the host compiles several at a time.
 #pragma once
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,9 +67,20 @@ class GpuRecorder {
         : resources_(resources), keeper_(keeper != nullptr ? *keeper : resources), cancel_(std::move(cancel)) {}
 
     // `sizes`: for profiles, where the constants do not say them.
-    Task<Status> add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants,
-                     std::vector<gpu::Binding> bindings, Grid grid, kernels::Formats formats = kernels::Format::f32,
-                     std::string sizes = {});
+    void add(const kernels::Kernel& kernel, std::vector<gpu::Constant> constants, std::vector<gpu::Binding> bindings,
+             Grid grid, kernels::Formats formats = kernels::Format::f32, std::string sizes = {});
+    // What cannot be recorded. The first reason is the one that finish() tells.
+    template <class... Args>
+    void refuse(Code code, FormatPattern<std::type_identity_t<Args>...> pattern, const Args&... args) {
+        keep(Error{code, format<Args...>(pattern, args...)});
+    }
+    // The value; without one what was wrong is told by finish(), and an empty value will do until then.
+    template <class T>
+    T keep(Result<T> result) {
+        if (result) return *std::move(result);
+        keep(std::move(result).error());
+        return T{};
+    }
     // Makes the pipelines, then the program.
     Task<Result<gpu::Id>> finish();
 
@@ -80,8 +92,11 @@ class GpuRecorder {
     [[nodiscard]] std::vector<Labelled> labelled() const;
 
   private:
+    void keep(Error error);
+
     GpuResources& resources_;
     GpuResources& keeper_;
+    std::optional<Error> error_;
     Cancel cancel_;
     struct Dispatch {
         std::vector<gpu::Binding> bindings;

@@ -53,35 +53,35 @@ void GpuForward::write_history(uint32_t position, std::span<const int32_t> token
                    {reinterpret_cast<const uint8_t*>(tokens.data()), tokens.size_bytes()});
 }
 
-Task<Status> GpuForward::record_choice(GpuRecorder& program, Choice choice) {
+void GpuForward::record_choice(GpuRecorder& program, Choice choice) {
     const uint32_t parts = choice_parts(config().vocabulary);
     const std::vector<gpu::Constant> sizes = {{"kN", double(config().vocabulary)}, {"kParts", double(parts)}};
-    if (choice == Choice::none) co_return Status{};
+    if (choice == Choice::none) return;
     const auto argmax = [&](uint32_t groups) {
         return program.add(kernels::kArgmax, sizes, {a_.step, a_.logits, a_.best, a_.ids, a_.history}, {groups, 1, 1});
     };
     if (choice == Choice::likeliest) {
-        CO_TRY(co_await argmax(parts));
-        co_return co_await argmax(1);
+        argmax(parts);
+        return argmax(1);
     }
-    CO_TRY(co_await program.add(kernels::kSampleAdjust, {},
-                                {a_.step, a_.sampling, a_.history, a_.biases, a_.logits, a_.bins}, {1, 1, 1}));
+    program.add(kernels::kSampleAdjust, {}, {a_.step, a_.sampling, a_.history, a_.biases, a_.logits, a_.bins},
+                {1, 1, 1});
     if (choice == Choice::limited) {
-        CO_TRY(co_await program.add(kernels::kSampleMask, {sizes.front()}, {a_.mask, a_.logits},
-                                    {(config().vocabulary + 255) / 256, 1, 1}));
+        program.add(kernels::kSampleMask, {sizes.front()}, {a_.mask, a_.logits},
+                    {(config().vocabulary + 255) / 256, 1, 1});
     }
-    CO_TRY(co_await argmax(parts));
-    CO_TRY(co_await program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {parts, 1, 1}));
-    CO_TRY(co_await program.add(kernels::kSampleCollect, sizes,
-                                {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates}, {parts, 1, 1}));
-    co_return co_await program.add(kernels::kSamplePick, {},
-                                   {a_.step, a_.sampling, a_.bins, a_.candidates, a_.ids, a_.history}, {1, 1, 1});
+    argmax(parts);
+    program.add(kernels::kSampleCount, sizes, {a_.logits, a_.best, a_.bins}, {parts, 1, 1});
+    program.add(kernels::kSampleCollect, sizes, {a_.sampling, a_.logits, a_.best, a_.bins, a_.candidates},
+                {parts, 1, 1});
+    return program.add(kernels::kSamplePick, {}, {a_.step, a_.sampling, a_.bins, a_.candidates, a_.ids, a_.history},
+                       {1, 1, 1});
 }
 
 Task<Result<gpu::Id>> GpuForward::choice_program(Choice choice, Cancel cancel) {
     if (const auto it = choice_programs_.find(choice); it != choice_programs_.end()) co_return it->second;
     GpuRecorder program(resources_, cancel);
-    CO_TRY(co_await record_choice(program, choice));
+    record_choice(program, choice);
     const gpu::Id id = CO_TRY(co_await program.finish());
     choice_programs_.emplace(choice, id);
     co_return id;
@@ -92,9 +92,9 @@ Task<Result<gpu::Id>> GpuForward::decode_program(Choice choice, Cancel cancel) {
     const auto key = uint8_t(choice);
     if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
     GpuRecorder program(resources_, cancel, &keeper());
-    CO_TRY(co_await record_layers(program, 1, Depth::all));
-    CO_TRY(co_await record_head(program, a_.xn, 1));
-    CO_TRY(co_await record_choice(program, choice));
+    record_layers(program, 1, Depth::all);
+    record_head(program, a_.xn, 1);
+    record_choice(program, choice);
     const gpu::Id id = CO_TRY(co_await program.finish());
     if (choice == Choice::likeliest && adapters_ == nullptr) greedy_commands_ = program.labelled();
     programs.emplace(key, id);

@@ -73,18 +73,17 @@ Task<Status> GpuBackend::record_step(Cancel cancel) {
     constexpr uint64_t kSumBytes = kSquareGroups * sizeof(float);
     for (size_t i = 0; i < numbers_.size(); ++i) {
         if (numbers_[i].count == 0) continue;
-        CO_TRY(co_await program.add(kernels::kSquares, {},
-                                    {numbers_[i].gradients, {sums_.buffer, i * kSumBytes, kSumBytes}},
-                                    {kSquareGroups, 1, 1}));
+        program.add(kernels::kSquares, {}, {numbers_[i].gradients, {sums_.buffer, i * kSumBytes, kSumBytes}},
+                    {kSquareGroups, 1, 1});
     }
-    CO_TRY(co_await program.add(kernels::kClip, {}, {settings_, sums_, found_}, {}));
+    program.add(kernels::kClip, {}, {settings_, sums_, found_}, {});
     infer::GpuRecorder forget(resources_, {});
     for (const GpuNumbers& n : numbers_) {
         if (n.count == 0) continue;
         const auto groups = uint32_t(std::min<size_t>((n.count + 255) / 256, kMostGroups));
         for (infer::GpuRecorder* recorder : {&program, &forget}) {
-            CO_TRY(co_await recorder->add(
-                kernels::kAdamW, {}, {settings_, found_, n.gradients, n.values, n.first, n.second}, {groups, 1, 1}));
+            recorder->add(kernels::kAdamW, {}, {settings_, found_, n.gradients, n.values, n.first, n.second},
+                          {groups, 1, 1});
         }
     }
     step_program_ = CO_TRY(co_await program.finish());

@@ -268,10 +268,10 @@ Task<Result<gpu::Id>> GpuPass::program(Key key) {
     if (const auto it = programs_.find(key); it != programs_.end()) co_return it->second;
     GpuRecorder recorder(resources_, {});
     switch (key.kind) {
-        case Kind::inputs: CO_TRY(co_await record_inputs(recorder)); break;
-        case Kind::forward: CO_TRY(co_await record_layer(recorder, key.index, key.dropout)); break;
-        case Kind::backward: CO_TRY(co_await record_back(recorder, key.index, key.dropout)); break;
-        case Kind::head: CO_TRY(co_await record_head(recorder, key.index)); break;
+        case Kind::inputs: record_inputs(recorder); break;
+        case Kind::forward: record_layer(recorder, key.index, key.dropout); break;
+        case Kind::backward: record_back(recorder, key.index, key.dropout); break;
+        case Kind::head: record_head(recorder, key.index); break;
     }
     const gpu::Id id = CO_TRY(co_await recorder.finish());
     programs_.emplace(key, id);

@@ -96,18 +96,17 @@ class GpuPass {
         std::vector<gpu::Constant> constants;  // of kGate and kGateBack
     };
     [[nodiscard]] PerLayer per_layer_inputs(uint32_t layer) const;
-    Task<Status> record_inputs(GpuRecorder& program);
-    Task<Status> record_layer(GpuRecorder& program, uint32_t layer, bool dropout);
-    Task<Status> record_scores(GpuRecorder& program, uint32_t layer, uint32_t first, bool values, Binding by,
-                               Binding out);
-    Task<Status> record_probabilities(GpuRecorder& program, uint32_t layer, uint32_t first, Binding about);
-    Task<Status> record_attention(GpuRecorder& program, uint32_t layer);
-    Task<Status> record_experts(GpuRecorder& program, uint32_t layer);
-    Task<Status> record_split_heads(GpuRecorder& program, uint32_t layer, bool back);
+    void record_inputs(GpuRecorder& program);
+    void record_layer(GpuRecorder& program, uint32_t layer, bool dropout);
+    void record_scores(GpuRecorder& program, uint32_t layer, uint32_t first, bool values, Binding by, Binding out);
+    void record_probabilities(GpuRecorder& program, uint32_t layer, uint32_t first, Binding about);
+    void record_attention(GpuRecorder& program, uint32_t layer);
+    void record_experts(GpuRecorder& program, uint32_t layer);
+    void record_split_heads(GpuRecorder& program, uint32_t layer, bool back);
     // gpu_back.cpp: the way back. dh is what the layer above has left, times this layer's output scale.
-    Task<Status> record_back(GpuRecorder& program, uint32_t layer, bool dropout);
-    Task<Status> record_attention_back(GpuRecorder& program, uint32_t layer);
-    Task<Status> record_experts_back(GpuRecorder& program, uint32_t layer);
+    void record_back(GpuRecorder& program, uint32_t layer, bool dropout);
+    void record_attention_back(GpuRecorder& program, uint32_t layer);
+    void record_experts_back(GpuRecorder& program, uint32_t layer);
     // gpu_head.cpp: from the last layer's output to the loss and back to its gradient, in tiles of the vocabulary.
     struct Tile {
         Binding w;
@@ -116,18 +115,17 @@ class GpuPass {
     };
     [[nodiscard]] std::vector<Tile> tiles() const;
     // Programs 0 … tiles − 1 find the loss, the others its gradient.
-    Task<Status> record_head(GpuRecorder& program, uint32_t index);
+    void record_head(GpuRecorder& program, uint32_t index);
 
     // gpu_products.cpp: what the others are made of.
-    Task<Status> product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y);
-    Task<Status> product_back(GpuRecorder& program, const GpuMatrix& matrix, Place dy, Binding dx, bool add);
-    Task<Status> expert_product(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding x, Binding y,
-                                uint32_t share);
-    Task<Status> expert_product_back(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding dy,
-                                     Binding dx);
-    Task<Status> update(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x, Place y);
-    Task<Status> update_back(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x,
-                             Place dy, Binding dx);
+    void product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y);
+    void product_back(GpuRecorder& program, const GpuMatrix& matrix, Place dy, Binding dx, bool add);
+    void expert_product(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding x, Binding y,
+                        uint32_t share);
+    void expert_product_back(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding dy, Binding dx);
+    void update(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x, Place y);
+    void update_back(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x, Place dy,
+                     Binding dx);
     struct Norm {
         Binding base = {};  // of norm: what is added; empty: nothing
         Binding x;
@@ -135,14 +133,14 @@ class GpuPass {
         Binding y;
         float scale = 1;
     };
-    Task<Status> norm(GpuRecorder& program, Norm n, Binding step);
+    void norm(GpuRecorder& program, Norm n, Binding step);
     // y: the gradient by x from that in `base`; added to what is there with `add`.
-    Task<Status> norm_back(GpuRecorder& program, Norm n, bool add, Binding step);
-    Task<Status> gemm(GpuRecorder& program, kernels::GemmShape shape, Binding p, Binding q, Binding c, bool wide,
-                      uint32_t batches = 1, uint32_t drop = 0);
-    Task<Status> sum_parts(GpuRecorder& program, uint32_t width, Binding y);
-    Task<Status> gate(GpuRecorder& program, uint64_t n, Binding g, Binding y, uint64_t rows, Binding step);
-    Task<Status> gate_back(GpuRecorder& program, uint64_t n, Binding dy, Binding g, uint64_t rows, Binding step);
+    void norm_back(GpuRecorder& program, Norm n, bool add, Binding step);
+    void gemm(GpuRecorder& program, kernels::GemmShape shape, Binding p, Binding q, Binding c, bool wide,
+              uint32_t batches = 1, uint32_t drop = 0);
+    void sum_parts(GpuRecorder& program, uint32_t width, Binding y);
+    void gate(GpuRecorder& program, uint64_t n, Binding g, Binding y, uint64_t rows, Binding step);
+    void gate_back(GpuRecorder& program, uint64_t n, Binding dy, Binding g, uint64_t rows, Binding step);
 
     [[nodiscard]] const model::Config& config() const { return model_->config(); }
     [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const { return model_->vector(weight); }

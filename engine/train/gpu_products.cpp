@@ -16,7 +16,7 @@ constexpr uint32_t kThinTile = 16;
 
 }  // namespace
 
-Task<Status> GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y) {
+void GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Binding x, Place y) {
     for (const GpuMatrix::Piece& piece : matrix.pieces) {
         std::vector<gpu::Constant> constants = {{"kCols", double(matrix.cols)},
                                                 {"kOut", double(piece.rows)},
@@ -26,73 +26,70 @@ Task<Status> GpuPass::product(GpuRecorder& program, const GpuMatrix& matrix, Bin
         const auto tile =
             kernels::matmul_tile(piece.rows, tokens(), false, resources_.device().info().max_workgroup_bytes);
         tile.add_to(constants);
-        CO_TRY(co_await program.add(
-            kernels::kMatmul, std::move(constants), {s_.step, piece.binding, x, s_.step, y.buffer},
-            {ceil_div(tokens(), tile.tokens()), ceil_div(piece.rows, tile.rows()), 1}, matrix.format));
+        program.add(kernels::kMatmul, std::move(constants), {s_.step, piece.binding, x, s_.step, y.buffer},
+                    {ceil_div(tokens(), tile.tokens()), ceil_div(piece.rows, tile.rows()), 1}, matrix.format);
     }
-    co_return Status{};
 }
 
-Task<Status> GpuPass::product_back(GpuRecorder& program, const GpuMatrix& matrix, Place dy, Binding dx, bool add) {
+void GpuPass::product_back(GpuRecorder& program, const GpuMatrix& matrix, Place dy, Binding dx, bool add) {
     for (const GpuMatrix::Piece& piece : matrix.pieces) {
-        CO_TRY(co_await program.add(kernels::kMatmulBack,
-                                    {{"kCols", double(matrix.cols)},
-                                     {"kRows", double(piece.rows)},
-                                     {"kYStride", double(dy.stride)},
-                                     {"kYOffset", double(dy.offset + piece.first_row)},
-                                     {"kAdd", add || piece.first_row > 0 ? 1.0 : 0.0}},
-                                    {s_.step, piece.binding, dy.buffer, s_.step, dx},
-                                    {ceil_div(matrix.cols, kTile), ceil_div(tokens(), kTile), 1}, matrix.format));
+        program.add(kernels::kMatmulBack,
+                    {{"kCols", double(matrix.cols)},
+                     {"kRows", double(piece.rows)},
+                     {"kYStride", double(dy.stride)},
+                     {"kYOffset", double(dy.offset + piece.first_row)},
+                     {"kAdd", add || piece.first_row > 0 ? 1.0 : 0.0}},
+                    {s_.step, piece.binding, dy.buffer, s_.step, dx},
+                    {ceil_div(matrix.cols, kTile), ceil_div(tokens(), kTile), 1}, matrix.format);
     }
-    co_return Status{};
 }
 
-Task<Status> GpuPass::expert_product(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding x, Binding y,
-                                     uint32_t share) {
+void GpuPass::expert_product(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding x, Binding y,
+                             uint32_t share) {
     const uint32_t experts = config().experts.count;
     if (matrix.pieces.size() > 1) {
-        co_return fail(Code::unsupported, "the experts' weights of {} are larger than this GPU binds at once",
-                       format_bytes(kernels::gpu_bytes(matrix.format, matrix.rows, matrix.cols)));
+        return program.refuse(Code::unsupported, "the experts' weights of {} are larger than this GPU binds at once",
+                              format_bytes(kernels::gpu_bytes(matrix.format, matrix.rows, matrix.cols)));
     }
     const uint64_t rows = matrix.rows / experts;
-    co_return co_await program.add(kernels::kMatmul,
-                                   {{"kCols", double(matrix.cols)},
-                                    {"kOut", double(rows)},
-                                    {"kFinish", 0},
-                                    {"kExperts", double(experts)},
-                                    {"kMost", double(tokens())},
-                                    {"kShare", double(share)}},
-                                   {s_.step, matrix.pieces[0].binding, x, lists, y},
-                                   {experts * ceil_div(tokens(), kTile), ceil_div(rows, kTile), 1}, matrix.format);
+    return program.add(kernels::kMatmul,
+                       {{"kCols", double(matrix.cols)},
+                        {"kOut", double(rows)},
+                        {"kFinish", 0},
+                        {"kExperts", double(experts)},
+                        {"kMost", double(tokens())},
+                        {"kShare", double(share)}},
+                       {s_.step, matrix.pieces[0].binding, x, lists, y},
+                       {experts * ceil_div(tokens(), kTile), ceil_div(rows, kTile), 1}, matrix.format);
 }
 
-Task<Status> GpuPass::expert_product_back(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding dy,
-                                          Binding dx) {
+void GpuPass::expert_product_back(GpuRecorder& program, const GpuMatrix& matrix, Binding lists, Binding dy,
+                                  Binding dx) {
     const uint32_t experts = config().experts.count;
     const uint64_t rows = matrix.rows / experts;
-    co_return co_await program.add(kernels::kMatmulBack,
-                                   {{"kCols", double(matrix.cols)},
-                                    {"kRows", double(rows)},
-                                    {"kExperts", double(experts)},
-                                    {"kMost", double(tokens())}},
-                                   {s_.step, matrix.pieces[0].binding, dy, lists, dx},
-                                   {ceil_div(matrix.cols, kTile), experts * ceil_div(tokens(), kTile), 1},
-                                   matrix.format);
+    return program.add(kernels::kMatmulBack,
+                       {{"kCols", double(matrix.cols)},
+                        {"kRows", double(rows)},
+                        {"kExperts", double(experts)},
+                        {"kMost", double(tokens())}},
+                       {s_.step, matrix.pieces[0].binding, dy, lists, dx},
+                       {ceil_div(matrix.cols, kTile), experts * ceil_div(tokens(), kTile), 1}, matrix.format);
 }
 
-Task<Status> GpuPass::gemm(GpuRecorder& program, GemmShape shape, Binding p, Binding q, Binding c, bool wide,
-                           uint32_t batches, uint32_t drop) {
-    const Binding about = CO_TRY(words_.put_shape(shape));
+void GpuPass::gemm(GpuRecorder& program, GemmShape shape, Binding p, Binding q, Binding c, bool wide, uint32_t batches,
+                   uint32_t drop) {
+    const Binding about = program.keep(words_.put_shape(shape));
     std::vector<gpu::Constant> constants = {{"kWide", wide ? 1.0 : 0.0}};
     if (drop > 0) constants.push_back({"kDrop", double(drop)});
-    co_return co_await program.add(kernels::kGemm, std::move(constants), {s_.step, about, p, q, s_.drops, c},
-                                   {ceil_div(shape.m, kTile), ceil_div(shape.n, wide ? kTile : kThinTile), batches});
+    return program.add(kernels::kGemm, std::move(constants), {s_.step, about, p, q, s_.drops, c},
+                       {ceil_div(shape.m, kTile), ceil_div(shape.n, wide ? kTile : kThinTile), batches});
 }
 
-Task<Status> GpuPass::sum_parts(GpuRecorder& program, uint32_t width, Binding y) {
-    const Binding size = CO_TRY(words_.put(std::array<uint32_t, 4>{width, infer::kSumParts, tokens() * width, 0}));
-    co_return co_await program.add(kernels::kSumParts, {}, {s_.step, size, s_.parts, y},
-                                   {ceil_div(uint64_t(tokens()) * width, 64), 1, 1});
+void GpuPass::sum_parts(GpuRecorder& program, uint32_t width, Binding y) {
+    const Binding size =
+        program.keep(words_.put(std::array<uint32_t, 4>{width, infer::kSumParts, tokens() * width, 0}));
+    return program.add(kernels::kSumParts, {}, {s_.step, size, s_.parts, y},
+                       {ceil_div(uint64_t(tokens()) * width, 64), 1, 1});
 }
 
 const Slot* GpuPass::slot_of(uint32_t layer, lora::Target target) const {
@@ -100,54 +97,53 @@ const Slot* GpuPass::slot_of(uint32_t layer, lora::Target target) const {
 }
 
 // z = A · x, y += scale · B · z
-Task<Status> GpuPass::update(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x,
-                             Place y) {
+void GpuPass::update(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x, Place y) {
     const Slot* slot = slot_of(layer, target);
-    if (slot == nullptr) co_return Status{};
+    if (slot == nullptr) return;
     const GpuNumbers& numbers = numbers_[layer];
     const auto rank = uint32_t(slot->shape.rank);
     const auto in = uint32_t(slot->shape.in);
     const uint32_t part = infer::sum_part(in);
     const Binding z = tape(layer).z[size_t(target)];
     const auto number = uint32_t(slot - layout_.slots().data());
-    CO_TRY(co_await gemm(program,
-                         {.m = tokens(),
-                          .n = rank,
-                          .k = part,
-                          .token_m = 0,
-                          .all_k = in,
-                          .p_m = in,
-                          .p_batch = part,
-                          .q_at = uint32_t(slot->a - numbers.begin),
-                          .q_n = in,
-                          .q_batch = part,
-                          .c_m = rank,
-                          .c_n = 1,
-                          .c_batch = tokens() * rank,
-                          .update = number,
-                          .columns = in},
-                         x, numbers.values, s_.parts, false, infer::kSumParts, dropout ? 1 : 0));
-    CO_TRY(co_await sum_parts(program, rank, z));
-    co_return co_await gemm(program,
-                            {.m = uint32_t(slot->shape.out),
-                             .n = tokens(),
-                             .k = rank,
-                             .token_n = 0,
-                             .p_at = uint32_t(slot->b - numbers.begin),
-                             .p_m = rank,
-                             .q_n = rank,
-                             .c_at = uint32_t(y.offset),
-                             .c_n = uint32_t(y.stride),
-                             .keep = 1,
-                             .factor = slot->shape.scale},
-                            numbers.values, z, y.buffer, true);
+    gemm(program,
+         {.m = tokens(),
+          .n = rank,
+          .k = part,
+          .token_m = 0,
+          .all_k = in,
+          .p_m = in,
+          .p_batch = part,
+          .q_at = uint32_t(slot->a - numbers.begin),
+          .q_n = in,
+          .q_batch = part,
+          .c_m = rank,
+          .c_n = 1,
+          .c_batch = tokens() * rank,
+          .update = number,
+          .columns = in},
+         x, numbers.values, s_.parts, false, infer::kSumParts, dropout ? 1 : 0);
+    sum_parts(program, rank, z);
+    return gemm(program,
+                {.m = uint32_t(slot->shape.out),
+                 .n = tokens(),
+                 .k = rank,
+                 .token_n = 0,
+                 .p_at = uint32_t(slot->b - numbers.begin),
+                 .p_m = rank,
+                 .q_n = rank,
+                 .c_at = uint32_t(y.offset),
+                 .c_n = uint32_t(y.stride),
+                 .keep = 1,
+                 .factor = slot->shape.scale},
+                numbers.values, z, y.buffer, true);
 }
 
 // With g = scale · Bᵀ·dy: dB += scale · dy · zᵀ, dA += g · xᵀ, dx += Aᵀ · g
-Task<Status> GpuPass::update_back(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x,
-                                  Place dy, Binding dx) {
+void GpuPass::update_back(GpuRecorder& program, uint32_t layer, lora::Target target, bool dropout, Binding x, Place dy,
+                          Binding dx) {
     const Slot* slot = slot_of(layer, target);
-    if (slot == nullptr) co_return Status{};
+    if (slot == nullptr) return;
     const GpuNumbers& numbers = numbers_[layer];
     const auto rank = uint32_t(slot->shape.rank);
     const auto in = uint32_t(slot->shape.in);
@@ -158,99 +154,98 @@ Task<Status> GpuPass::update_back(GpuRecorder& program, uint32_t layer, lora::Ta
     const auto offset = uint32_t(dy.offset);
     const uint32_t part = infer::sum_part(out);
     const auto number = uint32_t(slot - layout_.slots().data());
-    CO_TRY(co_await gemm(program,
-                         {.m = tokens(),
-                          .n = rank,
-                          .k = part,
-                          .token_m = 0,
-                          .all_k = out,
-                          .p_at = offset,
-                          .p_m = stride,
-                          .p_batch = part,
-                          .q_at = b,
-                          .q_n = 1,
-                          .q_k = rank,
-                          .q_batch = part * rank,
-                          .c_m = rank,
-                          .c_n = 1,
-                          .c_batch = tokens() * rank,
-                          .factor = slot->shape.scale},
-                         dy.buffer, numbers.values, s_.parts, false, infer::kSumParts));
-    CO_TRY(co_await sum_parts(program, rank, s_.gz));
-    CO_TRY(co_await gemm(program,
-                         {.m = out,
-                          .n = rank,
-                          .k = tokens(),
-                          .token_k = 0,
-                          .p_at = offset,
-                          .p_m = 1,
-                          .p_k = stride,
-                          .q_n = 1,
-                          .q_k = rank,
-                          .c_at = b,
-                          .c_m = rank,
-                          .c_n = 1,
-                          .keep = 1,
-                          .factor = slot->shape.scale},
-                         dy.buffer, tape(layer).z[size_t(target)], numbers.gradients, false));
-    CO_TRY(co_await gemm(program,
-                         {.m = in,
-                          .n = rank,
-                          .k = tokens(),
-                          .token_k = 0,
-                          .p_m = 1,
-                          .p_k = in,
-                          .q_n = 1,
-                          .q_k = rank,
-                          .c_at = a,
-                          .c_n = in,
-                          .keep = 1,
-                          .update = number,
-                          .columns = in},
-                         x, s_.gz, numbers.gradients, false, 1, dropout ? 2 : 0));
-    co_return co_await gemm(program,
-                            {.m = in,
-                             .n = tokens(),
-                             .k = rank,
-                             .token_n = 0,
-                             .p_at = a,
-                             .p_m = 1,
-                             .p_k = in,
-                             .q_n = rank,
-                             .c_n = in,
-                             .keep = 1,
-                             .update = number,
-                             .columns = in},
-                            numbers.values, s_.gz, dx, true, 1, dropout ? 3 : 0);
+    gemm(program,
+         {.m = tokens(),
+          .n = rank,
+          .k = part,
+          .token_m = 0,
+          .all_k = out,
+          .p_at = offset,
+          .p_m = stride,
+          .p_batch = part,
+          .q_at = b,
+          .q_n = 1,
+          .q_k = rank,
+          .q_batch = part * rank,
+          .c_m = rank,
+          .c_n = 1,
+          .c_batch = tokens() * rank,
+          .factor = slot->shape.scale},
+         dy.buffer, numbers.values, s_.parts, false, infer::kSumParts);
+    sum_parts(program, rank, s_.gz);
+    gemm(program,
+         {.m = out,
+          .n = rank,
+          .k = tokens(),
+          .token_k = 0,
+          .p_at = offset,
+          .p_m = 1,
+          .p_k = stride,
+          .q_n = 1,
+          .q_k = rank,
+          .c_at = b,
+          .c_m = rank,
+          .c_n = 1,
+          .keep = 1,
+          .factor = slot->shape.scale},
+         dy.buffer, tape(layer).z[size_t(target)], numbers.gradients, false);
+    gemm(program,
+         {.m = in,
+          .n = rank,
+          .k = tokens(),
+          .token_k = 0,
+          .p_m = 1,
+          .p_k = in,
+          .q_n = 1,
+          .q_k = rank,
+          .c_at = a,
+          .c_n = in,
+          .keep = 1,
+          .update = number,
+          .columns = in},
+         x, s_.gz, numbers.gradients, false, 1, dropout ? 2 : 0);
+    return gemm(program,
+                {.m = in,
+                 .n = tokens(),
+                 .k = rank,
+                 .token_n = 0,
+                 .p_at = a,
+                 .p_m = 1,
+                 .p_k = in,
+                 .q_n = rank,
+                 .c_n = in,
+                 .keep = 1,
+                 .update = number,
+                 .columns = in},
+                numbers.values, s_.gz, dx, true, 1, dropout ? 3 : 0);
 }
 
-Task<Status> GpuPass::norm(GpuRecorder& program, Norm n, Binding step) {
+void GpuPass::norm(GpuRecorder& program, Norm n, Binding step) {
     n.weights.push_back(n.scale);
-    const Binding weights = CO_TRY(resources_.floats(n.weights, "norm"));
+    const Binding weights = program.keep(resources_.floats(n.weights, "norm"));
     const bool add = n.base.buffer != 0;
-    co_return co_await program.add(
+    return program.add(
         kernels::kNorm,
         {{"kN", double(config().width)}, {"kAdd", add ? 1.0 : 0.0}, {"kEps", double(config().norm_epsilon)}},
         {step, add ? n.base : step, n.x, weights, n.y}, {tokens(), 1, 1});
 }
 
-Task<Status> GpuPass::norm_back(GpuRecorder& program, Norm n, bool add, Binding step) {
+void GpuPass::norm_back(GpuRecorder& program, Norm n, bool add, Binding step) {
     n.weights.push_back(n.scale);
-    const Binding weights = CO_TRY(resources_.floats(n.weights, "norm"));
-    co_return co_await program.add(
+    const Binding weights = program.keep(resources_.floats(n.weights, "norm"));
+    return program.add(
         kernels::kNormBack,
         {{"kN", double(config().width)}, {"kAdd", add ? 1.0 : 0.0}, {"kEps", double(config().norm_epsilon)}},
         {step, n.x, weights, n.base, n.y}, {tokens(), 1, 1});
 }
 
-Task<Status> GpuPass::gate(GpuRecorder& program, uint64_t n, Binding g, Binding y, uint64_t rows, Binding step) {
-    co_return co_await program.add(kernels::kGate, {{"kN", double(n)}}, {step, g, step, y},
-                                   {ceil_div(n, 64), uint32_t(rows), 1});
+void GpuPass::gate(GpuRecorder& program, uint64_t n, Binding g, Binding y, uint64_t rows, Binding step) {
+    return program.add(kernels::kGate, {{"kN", double(n)}}, {step, g, step, y}, {ceil_div(n, 64), uint32_t(rows), 1});
 }
 
-Task<Status> GpuPass::gate_back(GpuRecorder& program, uint64_t n, Binding dy, Binding g, uint64_t rows, Binding step) {
-    co_return co_await program.add(kernels::kGateBack, {{"kN", double(n)}}, {step, dy, step, g},
-                                   {ceil_div(n, 64), uint32_t(rows), 1});
+void GpuPass::gate_back(GpuRecorder& program, uint64_t n, Binding dy, Binding g, uint64_t rows, Binding step) {
+    return program.add(kernels::kGateBack, {{"kN", double(n)}}, {step, dy, step, g},
+                       {ceil_div(n, 64), uint32_t(rows), 1});
 }
 
 }  // namespace lapidary::train
