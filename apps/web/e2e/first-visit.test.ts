@@ -9,7 +9,7 @@ import { Visitor, prepareSettings } from './browser.js';
 import { root } from './site.js';
 
 const app = openApp({ gpu: false });
-const mostBytes = 400_000;
+const mostBytes = 470_000;
 
 test('what a chat needs is small, and the first word is there soon', { skip: app.skip }, async (t) => {
     // Without the service worker, which fetches the other pages' scripts as well, for when there is no network.

@@ -1,45 +1,51 @@
 // Markdown on the page. Blocks that did not change are not touched, so that a selection in them survives streaming.
 import { Component } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { CopyButton } from '../views/copy.js';
-import { toBlocks, type Block } from './blocks.js';
-import { nodeOf } from './nodes.js';
+import { nodesOf } from './nodes.js';
+import { Reader, type Block } from './reader.js';
+import { turns } from './turns.js';
 
-export function Markdown({ text }: { text: string }) {
-    const blocks = useMemo(() => toBlocks(text), [text]);
+/** `growing`: there is more to come. */
+export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
+    const reader = (useRef<Reader>().current ??= new Reader());
+    const [, goOn] = useReducer((count: number) => count + 1, 0);
+    const done = reader.read(text, growing, turns);
+    turns.spent();
+    useEffect(() => (done ? undefined : turns.wait(() => goOn(undefined))));
+    const { blocks, rest } = reader;
     return (
         <div class="markdown">
-            {blocks.map((block, index) =>
-                block.token.type === 'code' ? (
-                    <CodeBlock key={index} text={textOf(block, 'text')} language={textOf(block, 'lang')} />
-                ) : (
-                    <MarkdownBlock key={index} block={block} />
-                ),
-            )}
+            {blocks.map((block, index) => (
+                <MarkdownBlock key={index} block={block} />
+            ))}
+            {rest.trim() !== '' && <div class="unread" dir="auto">{rest}</div>}
         </div>
     );
 }
 
-function textOf({ token }: Block, field: 'text' | 'lang'): string {
-    const value: unknown = (token as unknown as Record<string, unknown>)[field];
-    return typeof value === 'string' ? value : '';
-}
-
-/** The same text is the same block: nothing in it is made again. */
+/** The same block, or one that says the same: nothing in it is made again. */
 class MarkdownBlock extends Component<{ block: Block }> {
     override shouldComponentUpdate({ block }: { block: Block }): boolean {
-        return block.raw !== this.props.block.raw;
+        const { raw, done, references } = this.props.block;
+        return block.raw !== raw || block.done !== done || block.references !== references;
     }
 
     override render() {
-        return <div>{nodeOf(this.props.block.token)}</div>;
+        const { tokens, raw } = this.props.block;
+        const [first] = tokens ?? [];
+        if (first?.type === 'reference_definition') return null;
+        if (first?.type === 'fence' || first?.type === 'code_block') {
+            return <CodeBlock text={first.content.replace(/\n$/, '')} language={first.info} />;
+        }
+        return <div dir="auto">{nodesOf(tokens, raw)}</div>;
     }
 }
 
 function CodeBlock({ text, language }: { text: string; language: string }) {
-    const name = language.split(/\s/)[0] ?? '';
+    const name = language.trim().split(/\s/)[0] ?? '';
     return (
-        <figure class="code">
+        <figure class="code" dir="ltr">
             <figcaption>
                 <span>{name}</span>
                 <CopyButton text={text} label="Copy code" />

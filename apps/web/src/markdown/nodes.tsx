@@ -1,107 +1,141 @@
 // Parts of Markdown → nodes. HTML is never made, so nothing has to be cleaned: only what is listed here can appear, links lead
 // only to where links may lead, and everything else is the text it is.
-import type { ComponentChild, VNode } from 'preact';
-import type { Token, Tokens } from 'marked';
-import { decodeEntities } from './entities.js';
+import { h, type ComponentChild } from 'preact';
+import type { Token } from './parser.js';
 
-// Deeper than anybody reads.
-const mostLevels = 40;
-const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'] as const;
+type Props = Record<string, unknown>;
 
-export function nodesOf(tokens: readonly Token[] | undefined, level = 0): ComponentChild[] {
-    return (tokens ?? []).map((token) => nodeOf(token, level));
+/** Something that was opened and is not closed yet; `wrap` makes it when it is. */
+interface Open {
+    children: ComponentChild[];
+    wrap(children: ComponentChild[]): ComponentChild;
 }
 
-export function nodeOf(token: Token, level = 0): ComponentChild {
-    if (level > mostLevels) return token.raw;
-    const inside = () => nodesOf((token as { tokens?: Token[] }).tokens, level + 1);
-    switch (token.type) {
-        case 'heading': {
-            const Heading = headings[(token as Tokens.Heading).depth - 1] ?? 'h6';
-            return <Heading>{inside()}</Heading>;
+/** Of one block; without tokens, its text. */
+export function nodesOf(tokens: readonly Token[] | undefined, raw: string): ComponentChild[] {
+    return tokens ? built(tokens, (token, before) => block(token, before)) : plain(raw);
+}
+
+/** What opens, closes, or stands by itself → a tree. */
+function built(tokens: readonly Token[], node: (token: Token, before: readonly Token[]) => Open | ComponentChild): ComponentChild[] {
+    const root: Open = { children: [], wrap: (children) => children };
+    const open = [root];
+    tokens.forEach((token, index) => {
+        const top = open.at(-1) ?? root;
+        if (token.nesting < 0) {
+            if (open.length < 2) return; // closes nothing
+            open.pop();
+            open.at(-1)?.children.push(top.wrap(top.children));
+            return;
         }
-        case 'paragraph':
-            return <p>{inside()}</p>;
-        case 'blockquote':
-            return <blockquote>{inside()}</blockquote>;
-        case 'strong':
-            return <strong>{inside()}</strong>;
-        case 'em':
-            return <em>{inside()}</em>;
-        case 'del':
-            return <del>{inside()}</del>;
-        case 'br':
-            return <br />;
+        const made = node(token, tokens.slice(Math.max(0, index - 2), index));
+        if (token.nesting > 0) open.push(made as Open);
+        else top.children.push(made as ComponentChild);
+    });
+    while (open.length > 1) {
+        const top = open.pop() ?? root;
+        open.at(-1)?.children.push(top.wrap(top.children));
+    }
+    return root.children;
+}
+
+const element = (type: string, props: Props = {}): Open => ({ children: [], wrap: (children) => h(type, props, ...children) });
+const transparent = (): Open => ({ children: [], wrap: (children) => children });
+
+/** The tags that are made as they are called. */
+const asTheyAre = new Set(['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'li', 'thead', 'tbody', 'tr', 'strong', 'em']);
+
+function block(token: Token, before: readonly Token[]): Open | ComponentChild {
+    switch (token.type) {
+        case 'paragraph_open':
+            return token.hidden ? transparent() : element('p');
+        case 'ordered_list_open': {
+            const start = Number(attribute(token, 'start') ?? 1);
+            return element('ol', start === 1 ? {} : { start });
+        }
+        case 'table_open':
+            return { children: [], wrap: (children) => <div class="table-frame" tabIndex={0}><table>{children}</table></div> };
+        case 'th_open':
+        case 'td_open': {
+            const side = /^text-align:(left|center|right)$/.exec(attribute(token, 'style') ?? '')?.[1];
+            return element(token.tag, side ? { class: `to-${side}` } : {});
+        }
         case 'hr':
             return <hr />;
-        case 'codespan':
-            return <code>{(token as Tokens.Codespan).text}</code>;
-        case 'code':
-            return <pre tabIndex={0}><code>{(token as Tokens.Code).text}</code></pre>;
-        case 'list':
-            return listOf(token as Tokens.List, level);
-        case 'table':
-            return tableOf(token as Tokens.Table, level);
-        case 'link':
-            return linkOf((token as Tokens.Link).href, (token as Tokens.Link).title, inside());
-        case 'image': {
-            // A remote picture would tell its server that this was read. It becomes a link that a person may follow.
-            const { href, text, title } = token as Tokens.Image;
-            return linkOf(href, title, [`🖼 ${decodeEntities(text) || href || 'picture'}`]);
-        }
-        case 'text': {
-            const { tokens, text } = token as Tokens.Text;
-            return tokens ? inside() : decodeEntities(text);
-        }
-        case 'escape':
-            return (token as Tokens.Escape).text;
-        case 'space':
-        case 'def':
+        case 'fence':
+        case 'code_block':
+            return <pre tabIndex={0} dir="ltr"><code>{token.content.replace(/\n$/, '')}</code></pre>;
+        case 'inline':
+            return leaf(token, before);
+        case 'reference_definition':
             return null;
         default:
-            // HTML is shown as what it is: text. A model has no reason to write it, and what it writes may come from a
-            // page that someone pasted.
-            return token.raw;
+            if (token.nesting > 0) return asTheyAre.has(token.tag) ? element(token.tag) : transparent();
+            return token.content;
     }
 }
 
-function listOf({ ordered, start, items, loose }: Tokens.List, level: number): VNode {
-    const rows = items.map((item) => {
-        const box = item.task ? <input type="checkbox" disabled checked={item.checked === true} /> : null;
-        const parts = item.tokens.map((token) => {
-            const node = nodeOf(token, level + 1);
-            return loose && token.type === 'text' ? <p>{node}</p> : node;
-        });
-        return <li>{box}{parts}</li>;
+function leaf(token: Token, before: readonly Token[]): ComponentChild {
+    const { children, content } = token;
+    if (!children?.length) return plain(content);
+    const inItem = before[0]?.type === 'list_item_open' && before[1]?.type === 'paragraph_open';
+    const [first] = children;
+    const [, mark] = (inItem && first?.type === 'text' && /^\[([ xX])\] /.exec(first.content)) || [];
+    if (mark === undefined || !first) return inline(children);
+    return (
+        <label>
+            <input type="checkbox" disabled checked={mark !== ' '} />
+            {first.content.slice(4)}
+            {inline(children.slice(1))}
+        </label>
+    );
+}
+
+/** As it was written, line by line. */
+function plain(text: string): ComponentChild[] {
+    return text.trimEnd().split('\n').flatMap((line, index) => (index === 0 ? [line] : [<br />, line]));
+}
+
+function inline(tokens: readonly Token[]): ComponentChild[] {
+    return built(tokens, (token) => {
+        switch (token.type) {
+            case 's_open':
+                return element('del');
+            case 'link_open': {
+                const [href = '', title] = [attribute(token, 'href'), attribute(token, 'title')];
+                return { children: [], wrap: (children: ComponentChild[]) => linkTo(href, title, children) };
+            }
+            case 'image': {
+                // A remote picture would tell its server that this was read. It becomes a link that a person may follow.
+                const { children, content } = token;
+                const href = attribute(token, 'src') ?? '';
+                const words = (children ?? []).map((child) => child.content).join('') || content || href || 'picture';
+                return linkTo(href, attribute(token, 'title'), [`🖼 ${words}`]);
+            }
+            case 'code_inline':
+                return <code>{token.content}</code>;
+            case 'formula':
+                return <span class="formula">{token.content}</span>;
+            case 'softbreak':
+            case 'hardbreak':
+                return <br />;
+            default:
+                if (token.nesting > 0) return asTheyAre.has(token.tag) ? element(token.tag) : transparent();
+                return token.content;
+        }
     });
-    if (!ordered) return <ul>{rows}</ul>;
-    return <ol {...(typeof start === 'number' && start !== 1 ? { start } : {})}>{rows}</ol>;
 }
 
-function tableOf({ header, rows }: Tokens.Table, level: number): VNode {
-    const cells = (row: readonly Tokens.TableCell[], Cell: 'th' | 'td') => (
-        <tr>
-            {row.map(({ tokens, align }) => (
-                <Cell {...(align ? { align } : {})}>{nodesOf(tokens, level + 1)}</Cell>
-            ))}
-        </tr>
-    );
-    return (
-        <div class="table-frame" tabIndex={0}>
-            <table>
-                <thead>{cells(header, 'th')}</thead>
-                <tbody>{rows.map((row) => cells(row, 'td'))}</tbody>
-            </table>
-        </div>
-    );
+function attribute({ attrs }: Token, name: string): string | undefined {
+    const found = attrs?.find(([key]) => key === name)?.[1];
+    return found === undefined ? undefined : String(found);
 }
 
-function linkOf(href: string, title: string | null | undefined, content: ComponentChild[]): VNode {
-    const address = safeAddress(decodeEntities(href));
+function linkTo(href: string, title: string | undefined, content: ComponentChild[]): ComponentChild {
+    const address = safeAddress(href);
     if (address === undefined) return <span>{content}</span>;
-    const more = title ? { title: decodeEntities(title) } : {};
     return (
-        <a href={address} target="_blank" rel="noopener noreferrer nofollow" {...more}>
+        <a href={address} target="_blank" rel="noopener noreferrer nofollow" {...(title ? { title } : {})}>
             {content}
         </a>
     );

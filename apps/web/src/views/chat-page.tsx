@@ -36,7 +36,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
         <div class={`chat${path.length === 0 ? ' empty' : ''}`}>
             <header class="bar">
                 <IconButton icon="menu" label="Open the menu" class="only-phone" onClick={onMenu} />
-                <h1 tabIndex={-1} class={conversation ? undefined : 'only-spoken'}>
+                <h1 tabIndex={-1} dir="auto" class={conversation ? undefined : 'only-spoken'}>
                     {conversation?.title ?? 'New chat'}
                 </h1>
                 <span class="space" />

@@ -50,6 +50,7 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
                     ref={input}
                     rows={1}
                     aria-label="Message"
+                    dir="auto"
                     placeholder={waiting ? 'Write already; the model is nearly there' : 'Write a message'}
                     value={text}
                     onInput={(event) => setText(event.currentTarget.value)}

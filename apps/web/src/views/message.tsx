@@ -81,16 +81,16 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
 
 function Content({ message }: { message: Message }) {
     if (message.content === '') return null;
-    if (message.role === 'assistant') return <Markdown text={message.content} />;
-    if (message.role === 'tool') return <pre class="tool-result">{message.content}</pre>;
-    return <p class="said">{message.content}</p>;
+    if (message.role === 'assistant') return <Markdown text={message.content} growing={message.status === 'streaming'} />;
+    if (message.role === 'tool') return <pre class="tool-result" dir="auto">{message.content}</pre>;
+    return <p class="said" dir="auto">{message.content}</p>;
 }
 
 function Thinking({ text, now }: { text: string; now: boolean }) {
     return (
         <details class="thinking">
             <summary>{now ? 'Thinking…' : 'Thoughts'}</summary>
-            <Markdown text={text} />
+            <Markdown text={text} growing={now} />
         </details>
     );
 }
@@ -253,6 +253,7 @@ function Edit({ text, onDone }: { text: string; onDone: (text?: string) => void 
         >
             <textarea
                 ref={input}
+                dir="auto"
                 aria-label="Edit message"
                 value={value}
                 onInput={(event) => setValue(event.currentTarget.value)}

@@ -179,6 +179,7 @@ function Entry({ conversation, current, onPick }: { conversation: Conversation; 
                 href={hrefOf({ page: 'chat', conversation: id })}
                 aria-current={current ? 'page' : undefined}
                 title={title}
+                dir="auto"
                 onClick={onPick}
             >
                 {answering && <span class="dot" title="Being answered" />}
@@ -211,6 +212,7 @@ function Rename({ title, onDone }: { title: string; onDone: (title?: string) => 
             <input
                 ref={input}
                 aria-label="New title"
+                dir="auto"
                 defaultValue={title}
                 onBlur={(event) => onDone(event.currentTarget.value)}
                 onKeyDown={(event) => {
