@@ -2,7 +2,7 @@
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
 import { pause } from '../cache/pause.js';
 import { follow } from '../sources/follow.js';
-import { RefusedError, retryAfter } from '../sources/refused.js';
+import { RefusedError, meantStatus, retryAfter } from '../sources/refused.js';
 
 export interface AskOptions {
     headers?: Record<string, string>;
@@ -72,19 +72,16 @@ async function askOnce(url: URL, what: string, options: AskOptions): Promise<Ask
 }
 
 function refusal(response: Response, url: URL, what: string): RefusedError {
-    const { status, headers } = response;
-    // To strangers Hugging Face does not say whether something is hidden or not there at all.
-    if (status === 401 && headers.get('x-error-code') === 'RepoNotFound') {
-        const sentence = `${url.host} does not have ${what}, or shows it to some accounts only`;
-        return new RefusedError('not_found', sentence, 404);
-    }
+    const { headers } = response;
+    const status = meantStatus(response);
     if (status === 401 || status === 403) {
         const challenge = headers.get('www-authenticate') ?? undefined;
         const sentence = `${what} needs an account at ${url.host} (HTTP ${status})`;
         return new RefusedError('io', sentence, status, undefined, undefined, challenge);
     }
     if (status === 404 || status === 410) {
-        return new RefusedError('not_found', `${url.host} does not have ${what} (HTTP ${status})`, status);
+        const hidden = response.status === 401 ? ', or shows it to some accounts only' : '';
+        return new RefusedError('not_found', `${url.host} does not have ${what}${hidden}`, status);
     }
     const wait = retryAfter(headers);
     if (status === 429) {

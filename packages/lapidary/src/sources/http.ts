@@ -6,7 +6,7 @@ import { Attempt, Passing, pause } from './attempt.js';
 import { BlobSource } from './blob.js';
 import { follow } from './follow.js';
 import { Gathered } from './gathered.js';
-import { RefusedError, retryAfter } from './refused.js';
+import { RefusedError, meantStatus, retryAfter } from './refused.js';
 import { openAll, shardUrls } from './shards.js';
 import { checkRange, checkSize, type ByteSource } from './source.js';
 import { describe, whyForbidden } from './unreachable.js';
@@ -348,7 +348,7 @@ export class HttpSource implements ByteSource {
 
     /** What an answer means that has nothing of the file in it. */
     private refusal(response: Response): Error {
-        const { status } = response;
+        const status = meantStatus(response);
         discard(response);
         if (status === 200 && this.whole === undefined && this.hasVersion && this.mayAskIfRange) return this.changed('');
         if (status === 404 || status === 410) {

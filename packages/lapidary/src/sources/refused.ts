@@ -26,3 +26,8 @@ export function retryAfter(headers: Headers, now: number = Date.now()): number |
     const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
     return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), longestWait) : undefined;
 }
+
+/** The status as it is meant: to strangers Hugging Face does not say whether something is hidden or not there at all. */
+export function meantStatus({ status, headers }: Response): number {
+    return status === 401 && headers.get('x-error-code') === 'RepoNotFound' ? 404 : status;
+}

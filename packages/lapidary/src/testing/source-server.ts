@@ -111,7 +111,9 @@ export abstract class SourceServer {
         const digest = /^\/blobs\/([0-9a-f]{64})$/.exec(url.pathname)?.[1] ?? '';
         const stored = this.blobs.get(digest);
         if (!stored || url.searchParams.get('signature') !== 'secret') return void response.writeHead(403).end();
-        const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [undefined, '0', `${stored.length - 1}`];
+        const ifRange = request.headers['if-range'];
+        const range = ifRange === undefined || ifRange === `"${digest}"` ? request.headers.range : undefined;
+        const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [undefined, '0', `${stored.length - 1}`];
         const [first, last] = [Number(from), Math.min(Number(to), stored.length - 1)];
         if (!(first <= last)) return void response.writeHead(416, { 'content-range': `bytes */${stored.length}` }).end();
         const { cut, wrong } = this.faults;
@@ -128,11 +130,11 @@ export abstract class SourceServer {
             cut.answers--;
             end = Math.min(end, first + cut.after);
         }
-        response.writeHead(request.headers.range ? 206 : 200, {
+        response.writeHead(range ? 206 : 200, {
             'content-length': last - first + 1,
             'accept-ranges': 'bytes',
             etag: `"${digest}"`,
-            ...(request.headers.range ? { 'content-range': `bytes ${first}-${last}/${stored.length}` } : {}),
+            ...(range ? { 'content-range': `bytes ${first}-${last}/${stored.length}` } : {}),
         });
         for (let at = first; at < end && !response.destroyed; ) {
             if (at >= this.faults.stallAt) {
