@@ -83,7 +83,7 @@ export type { BenchRequest } from './lapidary.js';
 export type { CheckOptions } from './core/check.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
-export type { EngineInfo, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';
+export type { EngineInfo, KeptModelName, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';
 export type { ProbedModel } from './probe/family.js';
 export type { Probe, ProbedGpu, ProbeOptions } from './probe/probe.js';
 export type * from './openai.js';

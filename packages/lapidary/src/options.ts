@@ -26,12 +26,19 @@ export interface OllamaModel {
     server?: string | URL;
 }
 
+/** A model that was downloaded before (`lapidary/hub`): in a page to its private files, elsewhere to the models folder. */
+export interface KeptModelName {
+    /** Its name, or another name of the same in the catalogue. */
+    kept: string;
+}
+
 /**
  * Where a model's bytes come from.
  * - `'builtin'`: the small model that comes with Lapidary.
  * - Any other text, or a URL: an address. A server that answers Range requests sends no more than is needed. Outside of browsers also the path of a
  *   file or the name of an Ollama model, as on the command line.
  * - A File or another Blob, a file handle, or the pieces of a split model in order.
+ * - A model that was downloaded before.
  * - A folder of Ollama's, or a model of the Ollama on this computer.
  * - Sources that are open already: they are closed with the engine.
  */
@@ -42,6 +49,7 @@ export type ModelSource =
     | readonly Blob[]
     | FileSystemFileHandle
     | readonly FileSystemFileHandle[]
+    | KeptModelName
     | OllamaFolder
     | OllamaModel
     | ByteSource

@@ -5,9 +5,9 @@
 //   weightOf(fileName, bytes)                                 the same for a file of a search
 //   resolveModel('e2b' | 'hf:OWNER/REPO[/FILE][@rev]' | URL)  files, sizes, digests, licence, gated; nothing downloaded yet
 //   searchHub('gemma 4 e2b')                                  repositories with models, sizes, licence, downloads
-//   startDownload(resolved)                                   (coming) by a worker: state to show, pause(), resume()
+//   startDownload(resolved)                                   in a page by a worker: state to show, pause(), resume()
 //   KeptModels.ofThisOrigin()                                 what is kept: list(), find(), open(), verify(), remove()
-//   Lapidary.load({ kept: 'gemma-4-e2b' })                    (coming) answer with it
+//   Lapidary.load({ kept: 'gemma-4-e2b' })                    answer with it, also without a network
 //
 // Everything can be asked of other servers by `endpoints` (tests: ../testing/hub-server.ts, ../testing/registry-server.ts).
 // Data may be posted between page and workers as it is. Problems have a `kind`; their sentences are English.
@@ -16,6 +16,8 @@ export type { Ability, CatalogueEntry, CatalogueSource, Licence, Tier, Weight } 
 export { describeSpeed, paceOf, predict, recommend, weightOf } from '../catalogue/predict.js';
 export type { Device, Pace, Prediction } from '../catalogue/predict.js';
 export { quantisationOf } from '../catalogue/quantisation.js';
+export { Download, startDownload } from './download.js';
+export type { DownloadOptions, DownloadState } from './download.js';
 export { placesOf } from './endpoints.js';
 export type { Endpoints } from './endpoints.js';
 export { KeptModels } from './kept.js';

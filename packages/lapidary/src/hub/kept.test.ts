@@ -162,9 +162,10 @@ test('a new version of a repository never mixes with the old one', async () => {
 
 test('a repository that needs an account says so, and the token goes to nobody else', async () => {
     const repository = { gated: 'manual' as const };
-    await withPlace(async ({ pull, kept }) => {
+    await withPlace(async ({ pull, fs, kept }) => {
         assert.equal(await failsAs(pull(), 'account'), 'This file needs an account at its source.');
         assert.deepEqual(await kept().list(), []);
+        assert.deepEqual(fs.names, [], 'nothing is left of what never began');
     }, { repository });
     await withPlace(async ({ pull }) => void (await failsAs(pull(), 'account')), { repository, token: tokenWithoutAccess });
     await withPlace(async ({ pull, server, fs }) => {

@@ -130,6 +130,23 @@ export class KeptModels {
         const before = (await readManifests(this.fs)).find(({ name }) => name === model.name);
         const manifest = manifestOf(model, options.now ?? Date.now());
         await writeManifest(this.fs, manifest);
+        try {
+            await this.bringAll(model, manifest, options);
+        } catch (error) {
+            // Of what never began nothing is left behind.
+            const begun = await Promise.all(manifest.files.map((file) => this.begun(file))).catch(() => [true]);
+            if (!begun.includes(true)) await this.fs.remove(manifestFile(manifest.name)).catch(() => undefined);
+            throw error;
+        }
+        await writeManifest(this.fs, manifest);
+        if (before) await this.clearAway(before, [manifest]);
+        const kept = await this.find(model.name);
+        if (!kept || kept.state !== 'complete') throw new LapidaryError('io', `'${model.name}' was removed while it was downloaded`);
+        return kept;
+    }
+
+    /** Sizes that nobody had announced go into the manifest. */
+    private async bringAll(model: ResolvedModel, manifest: Manifest, options: PullOptions): Promise<void> {
         let done = 0;
         for (const [index, file] of model.files.entries()) {
             const report = (state: PullProgress['state'], progress: Partial<CacheProgress> = {}) => {
@@ -151,11 +168,6 @@ export class KeptModels {
             if (file.bytes === undefined) manifest.files[index] = { ...manifest.files[index]!, bytes: size };
             done += size;
         }
-        await writeManifest(this.fs, manifest);
-        if (before) await this.clearAway(before, [manifest]);
-        const kept = await this.find(model.name);
-        if (!kept || kept.state !== 'complete') throw new LapidaryError('io', `'${model.name}' was removed while it was downloaded`);
-        return kept;
     }
 
     /** For the engine; who opens them closes them. A piece that is damaged on disk is fetched again by itself. */

@@ -17,6 +17,8 @@ export type ProblemKind =
     | 'full'
     /** The bytes are not those that were promised, twice. */
     | 'wrong'
+    /** There is no place to keep anything. */
+    | 'nowhere'
     | 'stopped'
     | 'other';
 

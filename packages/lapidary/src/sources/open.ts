@@ -1,13 +1,14 @@
 // Opens a prepared source where the engine runs.
 import { openCachedPieces } from '../cache/open-cached.js';
 import { LapidaryError, messageOf } from '../error.js';
+import { KeptModels, type KeptModel } from '../hub/kept.js';
 import type { Progress } from '../model.js';
 import { formatModelName, parseModelName } from '../ollama/name.js';
 import { PickedDirectory } from '../ollama/picked.js';
 import { openServedModel } from '../ollama/server.js';
 import { OllamaStore, type ResolvedModel } from '../ollama/store.js';
 import { BlobSource } from './blob.js';
-import { openHttp } from './http.js';
+import { openHttp, type HttpOptions } from './http.js';
 import { manyDigests } from './digest.js';
 import type { PreparedSource } from './prepared.js';
 import { prove } from './prove.js';
@@ -73,12 +74,31 @@ async function openPlace(
         }
         case 'server':
             return await openServedModel(prepared.server, prepared.model, { headers: prepared.headers, ...stop });
+        case 'shelf':
+            return await openShelf(prepared.name, { headers: prepared.headers, ...stop });
         case 'local':
             if (openLocal) return await openLocal(prepared.name, signal);
             throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
         case 'open':
             return { sources: prepared.sources.map(borrowed) };
     }
+}
+
+/** One that was downloaded before: nothing is asked of the network, unless a piece of it is damaged. */
+async function openShelf(name: string, http: HttpOptions): Promise<OpenedSource> {
+    const models = await KeptModels.ofThisOrigin();
+    const model = await models?.find(name);
+    if (models && model) return await openKept(models, model, http);
+    throw new LapidaryError('not_found', `there is no model '${name}' in this browser; download it first`);
+}
+
+/** A downloaded model with the adapters that belong to it. */
+export async function openKept(models: KeptModels, model: KeptModel, http: HttpOptions = {}): Promise<OpenedSource> {
+    const { signal, ...rest } = http;
+    const sources = await models.open(model, { http: rest, ...(signal ? { signal } : {}) });
+    const openAdapters = () => models.openAdapters(model);
+    const adapted = model.files.some(({ role }) => role === 'adapter');
+    return { sources, name: model.name, ...(adapted ? { openAdapters } : {}) };
 }
 
 /** A model of Ollama's with its adapters, which Ollama applies too. */

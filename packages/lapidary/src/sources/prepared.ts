@@ -17,6 +17,8 @@ type SourcePlace =
     | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
     | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
     | { kind: 'server'; server: string; model: string; headers: Record<string, string> }
+    /** A model that was downloaded (hub/kept.ts). */
+    | { kind: 'shelf'; name: string; headers: Record<string, string> }
     /** Not in a browser: a path, the name of an Ollama model, or `builtin`. */
     | { kind: 'local'; name: string }
     /** Stay where they are. */
@@ -58,7 +60,10 @@ function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base
         if (list.every(isByteSource)) return { kind: 'open', sources: list };
     }
     if (isObject(source)) {
-        const { directory, model, ollama, server } = source as Record<string, unknown>;
+        const { directory, model, ollama, server, kept } = source as Record<string, unknown>;
+        if (typeof kept === 'string') {
+            return hasDisk ? { kind: 'local', name: kept } : { kind: 'shelf', name: kept, headers };
+        }
         if (isDirectoryHandle(directory) && typeof model === 'string') return { kind: 'folder', directory, model };
         if (typeof ollama === 'string') {
             const told = typeof server === 'string' || server instanceof URL ? server : undefined;
@@ -68,7 +73,7 @@ function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base
     }
     throw new LapidaryError(
         'invalid_argument',
-        `'source' must be a URL, a File or Blob, a file handle, an Ollama folder or model, or 'builtin'`,
+        `'source' must be a URL, a File or Blob, a file handle, a kept model, an Ollama folder or model, or 'builtin'`,
     );
 }
 

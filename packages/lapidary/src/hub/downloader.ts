@@ -1,0 +1,63 @@
+// Who carries out a download: this thread, or a worker that says what happens.
+import { startWorker } from '../core/start.js';
+import { Peer, type Port } from '../core/peer.js';
+import { KeptModels, type KeptModel, type PullOptions, type PullProgress } from './kept.js';
+import { problemOf, type Problem } from './problem.js';
+import type { ResolvedModel } from './resolve.js';
+
+/** An error does not survive the way out of a worker whole; what it means does. */
+export type Outcome = { kept: KeptModel } | { problem: Problem };
+
+export type Downloader = (
+    model: ResolvedModel,
+    options: { signal: AbortSignal; onProgress: (progress: PullProgress) => void },
+) => Promise<Outcome>;
+
+/** What Download tries again by itself needs little patience here. */
+const few: Pick<PullOptions, 'retries'> = { retries: 2 };
+
+export function downloadInto(find: () => Promise<KeptModels | undefined>): Downloader {
+    return async (model, options) => {
+        try {
+            const models = await find();
+            if (!models) return { problem: noPlace };
+            return { kept: await models.pull(model, { ...few, ...options }) };
+        } catch (error) {
+            return { problem: problemOf(error) };
+        }
+    };
+}
+
+const noPlace: Problem = {
+    kind: 'nowhere',
+    sentence: 'This browser does not let the page store anything, so no model can be kept.',
+    detail: 'there is no private file system here',
+};
+
+interface PullArgs {
+    model: ResolvedModel;
+}
+
+export function serveDownloads(port: Port): void {
+    const download = downloadInto(() => KeptModels.ofThisOrigin());
+    new Peer(port, {
+        pull: async ({ model }: PullArgs, { signal, emit }) => await download(model, { signal, onProgress: emit }),
+    });
+}
+
+/** A worker for each download, which ends with it. In this thread where none can be started. */
+export function downloadInWorker(make: () => Worker): Downloader {
+    return async (model, { signal, onProgress }) => {
+        const worker = await startWorker({ worker: make }, () => undefined);
+        if (!worker) return await downloadInto(() => KeptModels.ofThisOrigin())(model, { signal, onProgress });
+        try {
+            const peer = new Peer(worker, {});
+            const args: PullArgs = { model };
+            return await peer.call<Outcome>('pull', args, { signal, onEvent: onProgress as (event: never) => void });
+        } catch (error) {
+            return { problem: problemOf(error) };
+        } finally {
+            worker.terminate();
+        }
+    };
+}
