@@ -34,6 +34,12 @@ test('the built-in model learns facts, stops at Ctrl-C, goes on, and knows them 
     assert.match(stopped.stdout, /stopped after step \d+; --resume/);
     assert.deepEqual(await fs.readdir(out), ['checkpoint.safetensors']);
 
+    const checkpoint = await fs.readFile(path.join(out, 'checkpoint.safetensors'));
+    const again = await lapidary([...args, ...shown]);
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /checkpoint\.safetensors' is from another training: --resume goes on with that, another --out/);
+    assert.ok(checkpoint.equals(await fs.readFile(path.join(out, 'checkpoint.safetensors'))), 'it is as it was');
+
     const { status, stdout, stderr } = await lapidary([...args, ...shown, '--resume']);
     assert.equal(status, 0, stderr);
     assert.match(stdout, /goes on after step [2-9]/);
@@ -103,6 +109,12 @@ test('a checkpoint of other settings is refused with a sentence, and bad lines a
     const other = await lapidary([...args, '--resume', '--seed', '5']);
     assert.equal(other.status, 1);
     assert.match(other.stderr, /another data set, or to other settings/);
+    const both = await lapidary([...args, '--resume', '--overwrite']);
+    assert.notEqual(both.status, 0);
+    const replaced = await lapidary([...args, '--overwrite', '--seed', '5']);
+    assert.equal(replaced.status, 0, replaced.stderr);
+    const resumed = await lapidary([...args, '--resume', '--seed', '5']);
+    assert.equal(resumed.status, 0, resumed.stderr);
 });
 
 test('the gradients are those that others computed', engine, async () => {

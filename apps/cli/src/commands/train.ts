@@ -35,12 +35,15 @@ interface Flags {
     checkpointEvery: number;
     every?: number;
     resume?: boolean;
+    overwrite?: boolean;
     sample?: string[];
 }
 
 const list = (text: string) => text.split(',').filter((word) => word !== '');
 const collect = (text: string, before: string[] = []) => [...before, text];
 const checkpointFile = 'checkpoint.safetensors';
+/** What a training leaves behind; PEFT's names are fixed. */
+const results = [checkpointFile, 'adapter.gguf', 'adapter_model.safetensors', 'adapter_config.json'];
 
 export function addTrain(program: Command, interrupts: Interrupts): void {
     const count = (max: number) => parseInteger({ min: 1, max });
@@ -72,11 +75,13 @@ export function addTrain(program: Command, interrupts: Interrupts): void {
         .option('--checkpoint-every <steps>', 'how often the state is saved', count(1e9), 50)
         .option('--every <steps>', 'between two validations and samples', count(1e9))
         .option('--resume', 'go on from the checkpoint in OUT')
+        .addOption(new Option('--overwrite', 'replace the training that is in OUT').conflicts('resume'))
         .option('--sample <prompt>', 'show what the model answers now and then (may be repeated)', collect)
         .addHelpText('after', '\nExample:\n  lapidary train builtin --data facts.jsonl --out facts --lr 2e-3 --epochs 40')
         .action(async (argument: string, flags: Flags) => {
             const data = await readFile(flags.data);
             await makeDirectory(flags.out);
+            if (!flags.resume && !flags.overwrite) await refuseToReplace(flags.out);
             const saved = flags.resume ? await readFile(path.join(flags.out, checkpointFile)) : undefined;
             await withModel(argument, interrupts.signal, async ({ engine, model }) => {
                 const backend = await loadWeights(model, flags.backend, interrupts.signal);
@@ -246,6 +251,19 @@ async function readFile(file: string): Promise<Uint8Array> {
     return await fs.readFile(file).catch((error: unknown) => {
         throw fileError(error, file, 'read');
     });
+}
+
+/** Hours of work may lie there. */
+async function refuseToReplace(folder: string): Promise<void> {
+    for (const name of results) {
+        const file = path.join(folder, name);
+        const there = await fs.lstat(file).catch(() => undefined);
+        if (!there) continue;
+        throw new LapidaryError(
+            'invalid_argument',
+            `'${file}' is from another training: --resume goes on with that, another --out keeps it, --overwrite replaces it`,
+        );
+    }
 }
 
 async function makeDirectory(directory: string): Promise<void> {
