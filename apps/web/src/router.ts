@@ -1,4 +1,5 @@
 // Addresses after the '#': the server knows one page, and so does the offline cache.
+import { decoded } from './decoded.js';
 import { Observable } from './store/observable.js';
 
 export const pages = ['models', 'finetune', 'bench', 'diagnostics', 'settings'] as const;
@@ -10,7 +11,8 @@ export function parseRoute(hash: string): Route {
     const [first = '', second = ''] = hash.replace(/^#\/?/, '').split('/');
     const page = pages.find((name) => name === first);
     if (page) return { page };
-    return first === 'c' && second !== '' ? { page: 'chat', conversation: decodeURIComponent(second) } : { page: 'chat' };
+    const conversation = first === 'c' ? decoded(second) : '';
+    return conversation === '' ? { page: 'chat' } : { page: 'chat', conversation };
 }
 
 export function hrefOf(route: Route): string {

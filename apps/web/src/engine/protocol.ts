@@ -1,5 +1,6 @@
 // What tabs say to each other about the one engine they share, and what a view can know about it.
 import type { DataOptions, DataReport, EngineInfo, ExportedFile, Probe, TrainSettings, TrainingPlan } from 'lapidary';
+import { decoded } from '../decoded.js';
 import type { Run, StoredAdapter } from '../store/workshop.js';
 import type { RunEvent } from './training.js';
 
@@ -130,6 +131,6 @@ export function choiceName(choice: ModelChoice): string {
         case 'ollama':
             return choice.model;
         case 'url':
-            return decodeURIComponent(choice.url.split(/[?#]/)[0]?.split('/').pop() || choice.url);
+            return decoded(choice.url.split(/[?#]/)[0]?.split('/').pop() || choice.url);
     }
 }
