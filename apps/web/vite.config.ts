@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, createReadStream, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { contentSecurityPolicy } from 'lapidary/node';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -66,6 +67,24 @@ function shellList(): Plugin {
     };
 }
 
+/** A host of plain files sends no policy, so the built page has it. Before everything else: it counts from there on. */
+function policyInPage(): Plugin {
+    return {
+        name: 'lapidary-policy-in-page',
+        apply: 'build',
+        transformIndexHtml: {
+            order: 'post',
+            handler: () => [
+                {
+                    tag: 'meta',
+                    attrs: { 'http-equiv': 'Content-Security-Policy', content: contentSecurityPolicy },
+                    injectTo: 'head-prepend',
+                },
+            ],
+        },
+    };
+}
+
 const modelBytes = readFileSync(modelFile);
 
 export default defineConfig({
@@ -91,5 +110,5 @@ export default defineConfig({
             },
         },
     },
-    plugins: [builtinModel(), shellList()],
+    plugins: [builtinModel(), policyInPage(), shellList()],
 });

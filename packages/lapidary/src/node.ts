@@ -1,4 +1,5 @@
 // `lapidary/node`: what needs a disk. Kept apart so that a browser's bundle never sees node:fs.
+export { contentSecurityPolicy, contentSecurityPolicyHeader } from './content-security-policy.js';
 export { engineFile, loadEngine } from './engine-file.js';
 export { diskMemory } from './gpu/memory-file.js';
 export { chooseBackend, type Chosen } from './core/backend.js';

@@ -2,6 +2,7 @@
 // come to a name we know, from a page we know, and with the key where there is one.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
+import { contentSecurityPolicyHeader } from 'lapidary/node';
 import { hostCheck } from './addresses.js';
 import { HttpError, errorResponse, isUnder } from './errors.js';
 import type { Context, Env } from './http.js';
@@ -103,29 +104,11 @@ function keyCheck(key: string | undefined): (header: string | undefined) => bool
     };
 }
 
-/**
- * The app runs its own scripts and its own WebAssembly, nothing else. It may connect anywhere, because people may give
- * it the address of a model or of another server.
- */
-const contentSecurityPolicy = [
-    "default-src 'none'",
-    "script-src 'self' 'wasm-unsafe-eval'",
-    "worker-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data: blob:",
-    "font-src 'self'",
-    "manifest-src 'self'",
-    "connect-src 'self' http: https:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-].join('; ');
-
 export function securityHeaders(): MiddlewareHandler<Env> {
     return async (c, next) => {
         await next();
         const { headers } = c.res;
-        headers.set('content-security-policy', contentSecurityPolicy);
+        headers.set('content-security-policy', contentSecurityPolicyHeader);
         headers.set('x-content-type-options', 'nosniff');
         headers.set('referrer-policy', 'no-referrer');
         headers.set('cross-origin-opener-policy', 'same-origin');
