@@ -3,11 +3,17 @@
 namespace lapidary::api {
 
 // Suspends until `op` is completed or cancelled; `go` starts the operation once everything is in place, because a
-// host may complete it at once.
+// host may complete it at once. Who waits may be destroyed meanwhile; nobody is resumed then.
 class PendingOps::Wait {
   public:
     Wait(std::shared_ptr<Op> op, Cancel cancel, std::function<void()> go)
         : op_(std::move(op)), cancel_(std::move(cancel)), go_(std::move(go)) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait() {
+        op_->waiting = nullptr;
+        cancel_.remove_listener(listener_);
+    }
 
     bool await_ready() { return false; }
     void await_suspend(std::coroutine_handle<> handle) {
@@ -20,10 +26,7 @@ class PendingOps::Wait {
         const auto go = std::move(go_);
         go();
     }
-    Status await_resume() {
-        cancel_.remove_listener(listener_);
-        return op_->status;
-    }
+    Status await_resume() { return op_->status; }
 
   private:
     std::shared_ptr<Op> op_;
