@@ -26,7 +26,7 @@ build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command
 	    cp build/wasm/engine/$$module.wasm packages/lapidary/dist/; done
 	@tools/build-web
 
-bench: build ## speed of the tokenizer and of the CPU backend
+bench: build ## speed of the tokenizer, of the CPU backend and of the first word in a page
 	@node tools/bench.mjs
 
 fuzz: setup build/fuzz/CMakeCache.txt ## fuzz the parsers for FUZZ_SECONDS (60) each, or FUZZ_RUNS inputs

@@ -33,3 +33,23 @@ from = performance.now();
 await model.tokenize(text);
 console.log(`tokenize: ${(Buffer.byteLength(text) / 1e6 / seconds(from)).toFixed(1)} MB/s`);
 console.log(`WebAssembly memory: ${(engine.memoryBytes / 2 ** 20).toFixed(0)} MiB`);
+
+// The page, as a visitor meets it: how long until there is a model, and then until there is a word.
+const { chromiumIsThere, launch, prepareSettings, Visitor } = await import('../apps/web/out/app/e2e/browser.js');
+if (chromiumIsThere) {
+    const { Site } = await import('../apps/web/out/app/e2e/site.js');
+    const site = await Site.start();
+    const browser = await launch({ gpu: false });
+    const context = await browser.newContext({ serviceWorkers: 'block' });
+    await prepareSettings(context, { maxTokens: 4 });
+    from = performance.now();
+    const visitor = await Visitor.arrive(context, site.url);
+    await visitor.untilReady();
+    console.log(`page: from the address to a loaded model ${seconds(from).toFixed(1)} s (Chromium, backend cpu)`);
+    from = performance.now();
+    await visitor.say('Tell me a story.');
+    await visitor.untilWriting();
+    console.log(`page: from the question to the first word ${seconds(from).toFixed(1)} s`);
+    await browser.close();
+    site.stop();
+}

@@ -69,11 +69,8 @@ export class Visitor {
 
     /** Workers come and go a moment after what makes them do so. */
     async untilWorkers(count: number): Promise<void> {
-        const since = performance.now();
-        while (this.page.workers().length !== count) {
-            if (performance.now() - since > patienceMs) {
-                throw new Error(`the tab has ${this.page.workers().length} workers, not ${count}`);
-            }
+        for (let looks = 0; this.page.workers().length !== count; looks++) {
+            if (looks * 50 > patienceMs) throw new Error(`the tab has ${this.page.workers().length} workers, not ${count}`);
             await new Promise((resolve) => setTimeout(resolve, 50));
         }
     }

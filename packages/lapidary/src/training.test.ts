@@ -143,8 +143,14 @@ test('a question asked during a training is answered between two steps', async (
     const engine = await loaded(fake);
     fake.trainer.stepMs = 5;
     const training = await engine.train({ data: rows, steps: 40 });
+    const begun = new Promise<void>((resolve) => {
+        fake.trainer.onStep = (step) => {
+            if (step === 3) resolve();
+            return 'go on';
+        };
+    });
     training.resume();
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await begun;
     await engine.complete('a');
     assert.equal(training.state, 'running');
     assert.ok(training.step < 40);

@@ -40,12 +40,13 @@ test('it says where it is, answers, and ends well when asked to', engine, async 
 });
 
 test('a second signal does not wait', engine, async (t) => {
-    const { url, status, kill } = await start(t, ['--backend', 'cpu']);
+    const { url, said, status, kill } = await start(t, ['--backend', 'cpu']);
     const story = '{"messages":[{"role":"user","content":"Tell me a story."}],"stream":true,"temperature":1}';
     const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: story });
     await answer.body?.getReader().read();
     kill('SIGINT');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // Two at once would be one.
+    while (!said.stderr.includes('stopping')) await new Promise((resolve) => setTimeout(resolve, 20));
     kill('SIGINT');
     assert.notEqual(await status, 0);
 });

@@ -95,7 +95,7 @@ test('a stopping server finishes what it has begun and sends the others away', a
     await waitUntil(() => service.queue.running);
     const waiting = ask(url, 'six');
     await waitUntil(() => service.queue.waiting === 1);
-    const stopped = stop(5000);
+    const stopped = stop(300_000);
     assert.equal((await waiting).status, 503);
     const answer = (await (await running).json()) as { choices: { message: { content: string } }[] };
     assert.equal(answer.choices[0]?.message.content, 'one two three four five');
@@ -108,10 +108,10 @@ test('what does not finish in time is stopped, and told so', async (t) => {
     const { url, stop } = await testServer(t, { loadModel });
     const response = await ask(url, 'word '.repeat(100_000), { stream: true });
     const text = response.text();
-    const started = performance.now();
     await stop(50);
-    assert.ok(performance.now() - started < 60_000, 'the rest would take a quarter of an hour');
-    assert.match(await text, /"message":"the server is stopping"/);
+    const said = await text;
+    assert.match(said, /"message":"the server is stopping"/);
+    assert.ok(said.split('"word "').length < 50_000, 'by far not all of it was said');
     assert.equal(engine.stopped, 1);
 });
 

@@ -158,6 +158,22 @@ test('an engine that trapped is replaced at the next call', async () => {
     await engine.dispose();
 });
 
+test('who leaves the loop stops the answer, and the next call does not wait for the rest of it', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    let stopped = 0;
+    fake.onGenerate = ({ args, emit, finish, cancelled }) => {
+        if ((args as { max_tokens?: number }).max_tokens === 1) return finish();
+        emit({ type: 'content', text: 'Once', tokens: [1] }); // and never an end
+        void cancelled.then(() => stopped++);
+    };
+    const stream = await engine.chat.completions.create({ messages: hello, stream: true });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    await engine.chat.completions.create({ messages: hello, max_tokens: 1 });
+    assert.equal(stopped, 1);
+    await engine.dispose();
+});
+
 test('calls are answered one at a time, in the order of asking', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

@@ -5,8 +5,8 @@ const bytes = 64 * 1024 * 1024;
 const longEnoughMs = 40;
 const mostCopies = 1024;
 
-/** Bytes read and written a second. */
-export async function copyBandwidth(adapter: GPUAdapter): Promise<number> {
+/** Bytes read and written a second. `now`: milliseconds since whenever. */
+export async function copyBandwidth(adapter: GPUAdapter, now = () => performance.now()): Promise<number> {
     const device = await adapter.requestDevice({ label: 'lapidary probe' });
     try {
         const usage = 0x4 | 0x8; // COPY_SRC and COPY_DST; outside of browsers their names are missing
@@ -14,10 +14,10 @@ export async function copyBandwidth(adapter: GPUAdapter): Promise<number> {
         const time = async (copies: number) => {
             const encoder = device.createCommandEncoder();
             for (let i = 0; i < copies; i++) encoder.copyBufferToBuffer(from, 0, to, 0, bytes);
-            const started = performance.now();
+            const started = now();
             device.queue.submit([encoder.finish()]);
             await device.queue.onSubmittedWorkDone();
-            return performance.now() - started;
+            return now() - started;
         };
         const idle = await time(1).then(() => time(0)); // the first copy also makes the memory real
         for (let copies = 4; ; copies *= 4) {
