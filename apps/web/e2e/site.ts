@@ -23,6 +23,8 @@ const types: Record<string, string> = {
 export class Site {
     /** What the remote model says next: the deltas of OpenAI's chunks. */
     remoteAnswers: object[][] = [];
+    /** The remote model's file is asked for in vain. */
+    silent = false;
     /** Paths asked for, in order. */
     readonly asked: string[] = [];
     /** Made when it is first asked for. */
@@ -54,6 +56,7 @@ export class Site {
         this.asked.push(pathname);
         if (pathname === '/v1/chat/completions') return this.answer(response);
         if (pathname === '/api/ollama/models') return this.listOllama(response);
+        if (this.silent && pathname.startsWith('/fixtures/')) return;
         const fixture = /^\/fixtures\/([\w-]+\.gguf)$/.exec(pathname)?.[1];
         const file = fixture
             ? await this.fixture(fixture)

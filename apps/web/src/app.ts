@@ -82,7 +82,7 @@ export class App {
     private async load(choice: ModelChoice, handles: readonly FileSystemFileHandle[] = []): Promise<void> {
         if (settings.value.useEndpoint) settings.update({ useEndpoint: false });
         // Only what could be used is worth remembering.
-        if (!(await this.engine.call('load', wishFor(choice)))) return;
+        if (!(await this.engine.call('load', { ...wishFor(choice), asked: true }))) return;
         this.fileAgain.set(undefined);
         void keepHandles(handles);
         remember(choice);
@@ -110,7 +110,7 @@ export class App {
     private backend(): ChatBackend {
         const { useEndpoint, endpoint } = settings.value;
         if (useEndpoint) return remoteBackend(endpoint);
-        if (this.engine.state.value.phase === 'idle') this.loadModel(remembered().choice);
+        if (this.engine.state.value.phase === 'idle') void this.engine.call('load', wishFor(remembered().choice));
         return this.engine;
     }
 }

@@ -61,6 +61,10 @@ export class Adapters {
     }
 }
 
+// The engine has no room for more.
+const mostAdapterBytes = 4 * 1024 ** 3;
+const mostConfigBytes = 1024 * 1024;
+
 function idOf(adapter: string | AdapterInfo): string {
     return typeof adapter === 'string' ? adapter : adapter.id;
 }
@@ -78,10 +82,12 @@ async function fetched(url: URL, signal: AbortSignal | undefined): Promise<Adapt
     const stop = signal ? { signal } : {};
     const response = await fetch(url, stop);
     if (!response.ok) throw new LapidaryError('io', `the adapter could not be read: the server answered ${response.status}`);
-    const weights = await response.blob();
+    const { bodyOf } = await import('./sources/body.js'); // few ask for it
+    const weights = await bodyOf(response, 'the adapter', mostAdapterBytes);
     if (!url.pathname.endsWith('.safetensors')) return { weights };
     const beside = await fetch(new URL('adapter_config.json', url), stop);
-    return beside.ok ? { weights, config: await beside.text() } : { weights };
+    if (!beside.ok) return { weights };
+    return { weights, config: await (await bodyOf(beside, "the adapter's configuration", mostConfigBytes)).text() };
 }
 
 function base(): string | undefined {

@@ -12,6 +12,13 @@ export interface Attempt {
     what: string;
 }
 
+/** What is not loaded by itself, because the page ended when it was loaded the last time. */
+export class HeldBack extends Error {
+    constructor() {
+        super('the page ended while it was loaded the last time, so it is not loaded again by itself');
+    }
+}
+
 /** Where they are written down. All of it may fail: who cannot remember tries again. */
 export interface AttemptStore {
     put(attempt: Attempt): Promise<void>;

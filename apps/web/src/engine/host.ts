@@ -11,9 +11,9 @@ import {
 } from 'lapidary';
 import { withoutUndefined, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
 import { openAiMessage } from '../chat/remote.js';
-import { attempts } from './attempts.js';
+import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
-import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method } from './protocol.js';
+import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method, type ModelChoice } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
 import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
@@ -69,7 +69,9 @@ export class EngineHost {
 
     /** Replaces what is loaded, once the new one is known to be a model. */
     async load(wish: LoadWish): Promise<boolean> {
-        return await this.slot.load(await this.withCaution(wish));
+        const { asked, ...rest } = wish;
+        if (asked && wish.choice.kind === 'url') await attempts.forget('url', wish.choice.url);
+        return await this.slot.load(await this.withCaution(rest));
     }
 
     async dispose(): Promise<void> {
@@ -82,17 +84,24 @@ export class EngineHost {
     }
 
     private async open(wish: LoadWish, { signal, onProgress, onOpened, onInfo }: Opening): Promise<LoadedEngine> {
+        const { choice } = wish;
         const source = await this.source(wish, (done, total) => onProgress('download', done, total), signal);
         let end = async () => {};
+        const ofUrl = await this.watchUrl(choice);
         try {
             return await Lapidary.load(source, {
                 backend: wish.backend,
                 workshop: wish.workshop ?? false,
                 ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
-                onProgress: ({ stage, done, total }) => onProgress(stage, done, total),
+                onProgress: ({ stage, done, total }) => {
+                    // Whoever leaves in the middle of a download, or whose phone does, has nothing to fear.
+                    if (stage === 'download' && done > 0) void ofUrl.end();
+                    onProgress(stage, done, total);
+                },
                 onOpened: async (_, backend) => {
                     await onOpened();
-                    if (backend === 'gpu') end = await attempts.begin('gpu', choiceName(wish.choice));
+                    await ofUrl.begin();
+                    if (backend === 'gpu') end = await attempts.begin('gpu', choiceName(choice));
                 },
                 onInfo,
                 signal,
@@ -100,7 +109,26 @@ export class EngineHost {
             });
         } finally {
             await end();
+            await ofUrl.end();
         }
+    }
+
+    /** An address is remembered: what makes the page end should not do so at every visit. */
+    private async watchUrl(choice: ModelChoice): Promise<{ begin(): Promise<void>; end(): Promise<void> }> {
+        if (choice.kind !== 'url') return { begin: async () => {}, end: async () => {} };
+        const { url } = choice;
+        if ((await attempts.unended('url')).some(({ what }) => what === url)) throw new HeldBack();
+        let ends: (() => Promise<void>)[] = [];
+        const begin = async () => void ends.push(await attempts.begin('url', url));
+        await begin();
+        return {
+            begin,
+            end: async () => {
+                const all = ends;
+                ends = [];
+                for (const end of all) await end();
+            },
+        };
     }
 
     /** Drivers and browsers have been seen to end over a kernel: nobody should meet that at every visit. */

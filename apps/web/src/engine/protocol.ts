@@ -23,6 +23,8 @@ export interface LoadWish {
      * all the same.
      */
     caution?: 'held' | 'waived';
+    /** Somebody asked for it just now, so it is loaded although its last load never ended. */
+    asked?: boolean;
 }
 
 export interface TransferProgress {
@@ -51,9 +53,9 @@ export interface EngineState {
     coming?: { name: string; stage: Stage; progress: TransferProgress };
     /**
      * Was asked for last and cannot be used. `kept`: what answered before goes on answering; otherwise the built-in
-     * model took its place.
+     * model took its place. `again`: it may be fine, but somebody should decide that.
      */
-    refused?: { name: string; problem: string; kept: boolean };
+    refused?: { name: string; problem: string; kept: boolean; again?: ModelChoice };
 }
 
 export interface BenchWish {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EngineInfo } from 'lapidary';
+import { HeldBack } from './attempts.js';
 import type { LoadWish } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
 
@@ -167,4 +168,20 @@ test('an engine that died is replaced and not asked again', async () => {
     assert.equal(bench.slot.engine, bench.engines[1]);
     await bench.slot.renew(broken);
     assert.equal(bench.engines.length, 2, 'once is enough');
+});
+
+test('what is held back is offered, and something else answers', async () => {
+    const slot = new Slot<FakeEngine>(
+        async (wish) => {
+            if (wish.choice.kind === 'url') throw new HeldBack();
+            const info = { model: 'builtin', why: '' } as EngineInfo;
+            return { info, disposed: 0, dispose: async () => undefined };
+        },
+        () => spare,
+    );
+    assert.equal(await slot.load(wishFor('https://a.b/c.gguf')), false);
+    const { phase, refused } = slot.state.value;
+    assert.equal(phase, 'ready');
+    assert.deepEqual(refused?.again, { kind: 'url', url: 'https://a.b/c.gguf' });
+    assert.match(refused?.problem ?? '', /the page ended while it was loaded the last time/);
 });

@@ -2,6 +2,7 @@
 // found to be right: until then the first goes on answering, and if the weights then fail it is loaded again.
 import type { EngineInfo } from 'lapidary';
 import { isAbort } from '../chat/backend.js';
+import { HeldBack } from './attempts.js';
 import { sentence } from '../chat/answer.js';
 import { Observable } from '../store/observable.js';
 import { choiceName, type EngineState, type LoadWish, type Stage } from './protocol.js';
@@ -158,7 +159,9 @@ export class Slot<Engine extends Loaded> {
         const stopped = isAbort(error);
         const problem = stopped ? 'Loading was stopped.' : sentence(error);
         this.note('error', `${name}: ${problem}`);
-        const refused = before ?? (stopped ? undefined : { name, problem: reason(error), kept: this.lastGood !== undefined });
+        const kept = this.lastGood !== undefined;
+        const again = error instanceof HeldBack ? { again: wish.choice } : {};
+        const refused = before ?? (stopped ? undefined : { name, problem: reason(error), kept, ...again });
         if (this.held) {
             this.state.set({ ...this.answering(this.held), ...(refused ? { refused } : {}) });
             return false;

@@ -86,7 +86,17 @@ async function db(): Promise<Place> {
                 created.createObjectStore(name, { keyPath: 'id' });
             }
         },
+        // A newer version of the app in another tab wants to change the tables. It gets them now, and this tab has them
+        // again with the next thing it wants; a training under way loses at most what came after its last checkpoint.
+        blocking: (_current, _wanted, event) => {
+            (event.target as IDBDatabase).close();
+            place = undefined;
+        },
+        // The browser closed it: storage was cleared, or the disk has gone.
+        terminated: () => (place = undefined),
     });
+    // One that could not be opened is tried again.
+    place.catch(() => (place = undefined));
     return await place;
 }
 

@@ -1,5 +1,6 @@
 // What the chat says about models: those that come, those that cannot be used, the file of the last visit.
 export const dismiss = 'Dismiss';
+export const loadAgain = 'Load it again';
 export const openAgain = 'Open it again';
 export const forgetFile = 'Not now';
 

@@ -7,16 +7,26 @@ import { Icon, IconButton } from './icons.js';
 import * as words from './model-words.js';
 
 export function Refusal() {
-    const { engine } = useApp();
+    const app = useApp();
+    const { engine } = app;
     const { refused, name, coming } = useObserved(engine.state);
     const { useEndpoint } = useObserved(settings);
     const [dismissed, setDismissed] = useState<typeof refused>();
     if (!refused || coming || refused === dismissed || useEndpoint) return null;
+    const { again } = refused;
     return (
         <div class="say-so bad refusal" role="alert">
             <Icon name="warning" />
             <p>
                 <b dir="auto">{words.cannotBeUsed(refused.name)}</b> {refused.problem} {words.goesOn(name, refused.kept)}
+                {again && (
+                    <>
+                        {' '}
+                        <button type="button" class="link" onClick={() => app.loadModel(again)}>
+                            {words.loadAgain}
+                        </button>
+                    </>
+                )}
             </p>
             <IconButton icon="close" label={words.dismiss} onClick={() => setDismissed(refused)} />
         </div>
