@@ -40,8 +40,8 @@ test('an address that took the page along is not loaded again by itself, and is 
         third.checkHarmless();
 
         // That went well, so from now on it is loaded at once.
-        const fourth = await Visitor.arrive(context, app.site.url);
         await third.page.close();
+        const fourth = await Visitor.arrive(context, app.site.url);
         await fourth.page.locator('.chip', { hasText: 'tiny-moe' }).waitFor();
         await fourth.untilReady();
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryFs } from '../testing/memory-fs.js';
+import { lineChecksum } from './checksum.js';
 import { Chunks } from './chunks.js';
 import { JournalWriter, parseJournal, type Header } from './journal.js';
 import { ProgressMeter, type CacheProgress } from './progress.js';
@@ -49,6 +50,25 @@ test('cut anywhere, it says less but nothing wrong; with any bit flipped too', a
         assert.ok(state.sums[0] === undefined || state.sums[0] === a);
         assert.equal(state.done, undefined);
     }
+});
+
+test('a header whose sizes cannot be is not believed, and nothing is made after it', async () => {
+    const line = (size: string, chunkBytes: string) => {
+        const body = JSON.stringify({ lapidary: 1, ...header }).replace('"size":2500', `"size":${size}`);
+        const text = body.replace('"chunkBytes":1000', `"chunkBytes":${chunkBytes}`);
+        return new TextEncoder().encode(`${lineChecksum(text)} ${text}\n`);
+    };
+    assert.equal(parseJournal(line('2500', '1000'))?.sums.length, 3);
+    assert.equal(parseJournal(line('0', '1000'))?.sums.length, 0);
+    const sizes = ['-0', '-1', '0.5', '1e308', '9007199254740991', '9007199254740993', String(2 ** 41), 'null', '"1"'];
+    for (const size of sizes) assert.equal(parseJournal(line(size, '1000')), undefined, size);
+    // A terabyte in chunks of a byte would be a terabyte of checksums.
+    const chunks = ['0', '-0', '-1', '0.5', '9007199254740991', '1099511627776', 'null'];
+    for (const chunkBytes of chunks) assert.equal(parseJournal(line('2500', chunkBytes)), undefined, chunkBytes);
+    assert.equal(parseJournal(line(String(2 ** 40), '1')), undefined);
+    assert.equal(parseJournal(line(String(2 ** 40), '1048576'))?.sums.length, 2 ** 20);
+    const absurd = JournalWriter.open(new MemoryFs(), 'j', { ...header, size: 2 ** 50 });
+    await assert.rejects(absurd, { code: 'limit', message: /too large for the cache/ });
 });
 
 test('what was damaged at the end is overwritten by what follows', async () => {

@@ -127,7 +127,7 @@ export function canResume({ etag, modified, sha256 }: Header): boolean {
 
 /** Whether as much can be kept account of. Everything that is made after these numbers is made after this. */
 export function fits(size: number, chunkBytes: number): boolean {
-    if (!Number.isSafeInteger(size) || size < 0 || size > mostFileBytes) return false;
+    if (!Number.isSafeInteger(size) || size < 0 || Object.is(size, -0) || size > mostFileBytes) return false;
     if (!Number.isSafeInteger(chunkBytes) || chunkBytes <= 0 || chunkBytes > largestChunk) return false;
     return size / chunkBytes <= mostChunks;
 }
