@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
                 std::fputs(program_digests(model, profile).c_str(), stdout);
                 continue;
             }
-            each_program(model, profile, [&](std::string_view name, size_t dispatches, const std::string& text) {
+            each_program(model, profile, false, [&](std::string_view name, size_t dispatches, const std::string& text) {
                 std::printf("program %s %s: %s: %zu dispatches\n%s", std::string(model.name).c_str(),
                             std::string(profile.name).c_str(), std::string(name).c_str(), dispatches, text.c_str());
             });

@@ -77,11 +77,30 @@ TEST(ProgramText, NamesWhatIsReadByWhoWroteIt) {
     const std::array<uint8_t, 4> bytes = {1, 2, 3, 4};
     device.write(constant, 0, bytes);
     const std::array<gpu::Command, 3> commands = {copy(a, b, 0), copy(b, a, 16), copy(constant, b, 0)};
-    const std::string text = testing::program_text(device, *device.program(commands));
+    const std::string text = testing::ProgramPrinter(device, false).text(*device.program(commands));
     EXPECT_NE(text.find("%0 copy [1 2 3]"), std::string::npos) << text;
     EXPECT_NE(text.find("kM=2 kN=7\n      x=a+0:16 y=→b+0:32"), std::string::npos) << text;
     EXPECT_NE(text.find("x=%0.y@-16:16 y=→a+0:32"), std::string::npos) << text;
     EXPECT_NE(text.find("x=#"), std::string::npos) << text;
+}
+
+TEST(ProgramText, IsTheSameUnderOtherNames) {
+    const std::string one =
+        "struct Step { position: u32, w: u32 }\noverride kOut: u32 = 4u;  // rows\n"
+        "@group(0) @binding(0) var<storage, read> x: array<vec4f>;\n"
+        "fn gelu(x: f32) -> f32 { return x; }"
+        "fn dots(a: vec4f, step: Step) -> f32 { let s = dot(a, x[kOut]); return s * step.position + a.x + 1.5e-3; }";
+    const std::string other =
+        "struct Now{at:u32,w:u32}override kRows:u32=4u;@group(0)@binding(0)var<storage,read>input:array<vec4f>;"
+        "fn curve(v:f32)->f32{return v;}fn row(v:vec4f,now:Now)->f32{let sum=dot(v,input[kRows]);return "
+        "sum*now.at+v.x+1.5e-3;}";
+    EXPECT_EQ(testing::without_names(one), testing::without_names(other));
+    for (const auto& [from, to] :
+         {std::pair("a.x", "a.y"), std::pair("1.5e-3", "1.5e-4"), std::pair("(a, x", "(x, a")}) {
+        std::string changed = one;
+        changed.replace(changed.find(from), std::string_view(from).size(), to);
+        EXPECT_NE(testing::without_names(changed), testing::without_names(other)) << to;
+    }
 }
 
 }  // namespace

@@ -143,7 +143,8 @@ lora::Adapter adapter_for(const model::Config& config, const model::WeightTable&
 
 class Planner {
   public:
-    Planner(const Profile& profile, const EachProgram& each) : device_(profile.info), each_(each) {
+    Planner(const Profile& profile, bool canonical, const EachProgram& each)
+        : device_(profile.info), printer_(device_, canonical), each_(each) {
         choice_.variant = infer::wanted_variant(profile.info);
         choice_.processors = profile.compute_units;
     }
@@ -175,7 +176,7 @@ class Planner {
     }
 
     void tell(std::string_view name, gpu::Id program) {
-        each_(name, device_.program(program).size(), program_text(device_, program));
+        each_(name, device_.program(program).size(), printer_.text(program));
     }
     void tell_refusal(const Status& status) {
         if (!status) each_("refused: " + status.error().message, 0, "");
@@ -246,6 +247,7 @@ class Planner {
     }
 
     gpu::PlanDevice device_;
+    ProgramPrinter printer_;
     const EachProgram& each_;
     infer::GpuChoice choice_;
     std::optional<gguf::File> file_;
@@ -263,15 +265,15 @@ std::span<const PlannedModel> planned_models() {
     return kModels;
 }
 
-void each_program(const PlannedModel& model, const Profile& profile, const EachProgram& each) {
-    Planner planner(profile, each);
+void each_program(const PlannedModel& model, const Profile& profile, bool canonical, const EachProgram& each) {
+    Planner planner(profile, canonical, each);
     if (const Status status = planner.plan(model, model.thorough && profile.thorough); !status)
         each("refused: " + status.error().message, 0, "");
 }
 
 std::string program_digests(const PlannedModel& model, const Profile& profile) {
     std::string out;
-    each_program(model, profile, [&](std::string_view name, size_t dispatches, const std::string& text) {
+    each_program(model, profile, true, [&](std::string_view name, size_t dispatches, const std::string& text) {
         out += lapidary::format("{} {}: {}", model.name, profile.name, name);
         if (dispatches > 0) {
             Checksum digest;

@@ -33,9 +33,10 @@ using EachProgram = std::function<void(std::string_view name, size_t dispatches,
 
 // In the order in which they are recorded. What the profile has no room for is a program without dispatches whose name
 // is the refusal.
-void each_program(const PlannedModel& model, const Profile& profile, const EachProgram& each);
+// Canonical: as ProgramPrinter has it.
+void each_program(const PlannedModel& model, const Profile& profile, bool canonical, const EachProgram& each);
 
-// One line a program: model, profile, name, number of dispatches, digest of the text.
+// One line a program: model, profile, name, number of dispatches, digest of the canonical text.
 std::string program_digests(const PlannedModel& model, const Profile& profile);
 
 }  // namespace lapidary::testing

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 namespace lapidary::testing {
 namespace {
@@ -47,22 +49,28 @@ std::string number(double value) {
     return buffer;
 }
 
-// Those with a number as their default, which need not be given.
-std::map<std::string, double, std::less<>> default_constants(std::string_view wgsl) {
-    std::map<std::string, double, std::less<>> out;
+struct Override {
+    std::string name;
+    std::optional<double> value;  // its default, if that is a number
+};
+
+// In the order of the text.
+std::vector<Override> overrides_of(std::string_view wgsl) {
+    std::vector<Override> out;
     for (size_t at = wgsl.find("override "); at != std::string_view::npos; at = wgsl.find("override ", at + 1)) {
         const std::string_view line = wgsl.substr(at, wgsl.find(';', at) - at);
+        const size_t name = skip_spaces(line, std::string_view("override ").size());
+        size_t name_end = name;
+        while (name_end < line.size() && in_name(line[name_end])) ++name_end;
+        out.push_back({.name = std::string(line.substr(name, name_end - name)), .value = {}});
         const size_t is = line.find('=');
         if (is == std::string_view::npos) continue;
         const std::string value(line.substr(skip_spaces(line, is + 1)));
         char* end = nullptr;
         const double parsed = std::strtod(value.c_str(), &end);
         const std::string_view rest(end);
-        if (end == value.c_str() || !(rest.empty() || rest == "u" || rest == "f" || rest == "i")) continue;
-        const size_t name = skip_spaces(line, std::string_view("override ").size());
-        size_t name_end = name;
-        while (name_end < line.size() && in_name(line[name_end])) ++name_end;
-        out.emplace(line.substr(name, name_end - name), parsed);
+        if (end != value.c_str() && (rest.empty() || rest == "u" || rest == "f" || rest == "i"))
+            out.back().value = parsed;
     }
     return out;
 }
@@ -129,55 +137,160 @@ std::vector<ShaderBinding> shader_bindings(std::string_view wgsl) {
     return out;
 }
 
-std::string program_text(const gpu::PlanDevice& device, gpu::Id program) {
-    struct Known {
-        std::vector<ShaderBinding> bindings;
-        std::string head;
+namespace {
+
+// Names, numbers, and everything else letter by letter; without comments and spaces.
+std::vector<std::string_view> tokens_of(std::string_view text) {
+    std::vector<std::string_view> out;
+    for (size_t at = 0; at < text.size();) {
+        if (std::isspace(static_cast<unsigned char>(text[at])) != 0) {
+            ++at;
+        } else if (text.substr(at).starts_with("//")) {
+            at = std::min(text.find('\n', at), text.size());
+        } else {
+            size_t end = at + 1;
+            // "1.5e-3" is one number; "v.x" three tokens.
+            const bool number = std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+            while (in_name(text[at]) && end < text.size() &&
+                   (in_name(text[end]) || (number && (text[end] == '.' || ((text[end] == '-' || text[end] == '+') &&
+                                                                           text[end - 1] == 'e'))))) {
+                ++end;
+            }
+            out.push_back(text.substr(at, end - at));
+            at = end;
+        }
+    }
+    return out;
+}
+
+bool is_swizzle(std::string_view name) {
+    return name.size() <= 4 && name.find_first_not_of("xyzwrgba") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string without_names(std::string_view wgsl) {
+    const std::vector<std::string_view> tokens = tokens_of(wgsl);
+    using Names = std::map<std::string_view, size_t>;
+    Names fields;
+    Names module;                // what every function sees
+    std::vector<Names> locals;   // each function's own
+    std::vector<size_t> inside;  // of each token: 1 + the function it is in, its parameters included; 0: none
+    constexpr std::array<std::string_view, 7> kDeclaring = {"fn", "struct", "const", "override", "alias", "let", "var"};
+    bool in_struct = false;
+    bool in_function = false;
+    int depth = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const std::string_view token = tokens[i];
+        if (i > 0 && tokens[i - 1] == "fn") {
+            module.emplace(token, module.size());
+            locals.emplace_back();
+            in_function = true;
+            inside.push_back(0);
+            continue;
+        }
+        inside.push_back(in_function ? locals.size() : 0);
+        if (token == "struct") in_struct = true;
+        if (token == "{") ++depth;
+        if (token == "}" && --depth == 0) in_struct = in_function = false;
+        if (i == 0 || !in_name(token[0]) || token == "default") continue;
+        size_t before = i - 1;
+        if (tokens[before] == ">") {  // var<storage, read> x
+            while (before > 0 && tokens[before] != "<") --before;
+            if (before > 0) --before;
+        }
+        const bool declared = std::ranges::find(kDeclaring, tokens[before]) != kDeclaring.end();
+        const bool typed = i + 1 < tokens.size() && tokens[i + 1] == ":";  // a parameter, or a field
+        if (declared || (typed && in_function)) {
+            Names& names = in_function ? locals.back() : module;
+            names.emplace(token, names.size());
+        } else if (typed && in_struct && !is_swizzle(token)) {
+            fields.emplace(token, fields.size());
+        }
+    }
+    std::string out;
+    const auto put = [&](const Names& names, std::string_view name, char kind) {
+        const auto found = names.find(name);
+        if (found == names.end()) return false;
+        out += kind + std::to_string(found->second) + ' ';
+        return true;
     };
-    std::map<gpu::Id, Known> pipelines;
-    const auto known = [&](gpu::Id id) -> const Known& {
-        const auto [it, is_new] = pipelines.try_emplace(id);
-        if (!is_new) return it->second;
-        const gpu::PlanDevice::Pipeline& pipeline = device.pipeline(id);
-        Checksum text;
-        text.add(std::string_view(pipeline.wgsl));
-        auto constants = default_constants(pipeline.wgsl);
-        for (const auto& [name, value] : pipeline.constants) constants.insert_or_assign(name, value);
-        it->second = {.bindings = shader_bindings(pipeline.wgsl), .head = " text=" + hex(text.value())};
-        for (const auto& [name, value] : constants) it->second.head += " " + name + "=" + number(value);
-        return it->second;
-    };
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const bool typed = i + 1 < tokens.size() && tokens[i + 1] == ":";
+        if (i > 0 && (tokens[i - 1] == "." || (typed && inside[i] == 0 && tokens[i - 1] != ">"))) {
+            if (put(fields, tokens[i], 'f')) continue;
+            if (tokens[i - 1] == ".") {
+                out += std::string(tokens[i]) + ' ';
+                continue;
+            }
+        }
+        if (inside[i] > 0 && put(locals[inside[i] - 1], tokens[i], 'l')) continue;
+        if (put(module, tokens[i], 'n')) continue;
+        out += std::string(tokens[i]) + ' ';
+    }
+    return out;
+}
+
+const ProgramPrinter::Known& ProgramPrinter::known(gpu::Id id) {
+    const auto [it, is_new] = pipelines_.try_emplace(id);
+    if (!is_new) return it->second;
+    const gpu::PlanDevice::Pipeline& pipeline = device_.pipeline(id);
+    Checksum text;
+    text.add(std::string_view(canonical_ ? without_names(pipeline.wgsl) : pipeline.wgsl));
+    std::string head = " text=" + hex(text.value());
+    std::vector<Override> overrides = overrides_of(pipeline.wgsl);
+    if (!canonical_) std::ranges::sort(overrides, {}, &Override::name);
+    for (size_t i = 0; i < overrides.size(); ++i) {
+        const auto given = pipeline.constants.find(overrides[i].name);
+        if (given != pipeline.constants.end()) overrides[i].value = given->second;
+        if (!overrides[i].value) continue;  // found from the others
+        head += " " + (canonical_ ? lapidary::format("{}", i) : overrides[i].name) + "=" + number(*overrides[i].value);
+    }
+    it->second = {.bindings = shader_bindings(pipeline.wgsl), .head = std::move(head)};
+    return it->second;
+}
+
+std::string ProgramPrinter::buffer_name(gpu::Id buffer) {
+    const std::string& label = device_.buffer(buffer).label;
+    if (!canonical_ || label.ends_with(".weight")) return label;
+    return lapidary::format("b{}", buffers_.try_emplace(buffer, buffers_.size()).first->second);
+}
+
+std::string ProgramPrinter::binding_name(const Known& pipeline, size_t index) const {
+    if (canonical_ || index >= pipeline.bindings.size()) return lapidary::format("{}", index);
+    return pipeline.bindings[index].name;
+}
+
+std::string ProgramPrinter::text(gpu::Id program) {
     std::string out;
     std::vector<Written> writes;
     size_t index = 0;
-    for (const gpu::Command& command : device.program(program)) {
-        const gpu::PlanDevice::Group& group = device.group(command.bind_group);
+    for (const gpu::Command& command : device_.program(program)) {
+        const gpu::PlanDevice::Group& group = device_.group(command.bind_group);
         const Known& pipeline = known(command.pipeline);
-        out += lapidary::format("  %{} {} [{} {} {}]", index, device.pipeline(command.pipeline).label, command.x,
-                                command.y, command.z);
+        const std::string_view label = canonical_ ? "" : std::string_view(device_.pipeline(command.pipeline).label);
+        out += lapidary::format("  %{} {} [{} {} {}]", index, label, command.x, command.y, command.z);
         out += pipeline.head + "\n     ";
         std::vector<Written> written;
         for (size_t i = 0; i < group.bindings.size(); ++i) {
             const gpu::Binding& binding = group.bindings[i];
-            const ShaderBinding use = i < pipeline.bindings.size() ? pipeline.bindings[i] : ShaderBinding{};
-            const gpu::PlanDevice::Buffer& buffer = device.buffer(binding.buffer);
-            const std::string where = buffer.label + lapidary::format("+{}", binding.offset);
-            out += " " + (use.name.empty() ? lapidary::format("{}", i) : use.name) + "=";
-            if (use.use != BindingUse::write) {
+            const BindingUse use = i < pipeline.bindings.size() ? pipeline.bindings[i].use : BindingUse::read;
+            const std::string where = buffer_name(binding.buffer) + lapidary::format("+{}", binding.offset);
+            out += " " + binding_name(pipeline, i) + "=";
+            if (use != BindingUse::write) {
                 const std::string from = found(writes, binding);
-                const auto constant = buffer.writes.find(binding.offset);
+                const auto& constants = device_.buffer(binding.buffer).writes;
+                const auto constant = constants.find(binding.offset);
                 if (!from.empty()) {
                     out += from;
-                } else if (constant != buffer.writes.end()) {
-                    out += "#" + hex(constant->second);
                 } else {
-                    out += where;
+                    out += constant != constants.end() ? "#" + hex(constant->second) : where;
                 }
             }
-            if (use.use != BindingUse::read) {
+            if (use != BindingUse::read) {
                 out += "→" + where;
                 written.push_back({binding.buffer, binding.offset, binding.offset + binding.size,
-                                   lapidary::format("%{}.{}", index, use.name)});
+                                   lapidary::format("%{}.{}", index, binding_name(pipeline, i))});
             }
             out += lapidary::format(":{}", binding.size);
         }
