@@ -1,5 +1,5 @@
 # Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
-.PHONY: help run test build bench fuzz lint format setup debian clean
+.PHONY: help run test test-browsers build bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -ec
@@ -10,13 +10,16 @@ build = cmake --build --preset $(1) --target $(2) | { grep -v -e 'Re-checking gl
 MODULES = lapidary lapidary-workshop
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
 
 run: build ## the web app, and the engine for other programs, at http://127.0.0.1:8484
 	@bin/lapidary serve
 
 test: build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@tools/test  # which makes `build` beside the first tests
+
+test-browsers: build ## the app in Firefox, WebKitGTK and Chromium, and every kernel in Firefox
+	@tools/test-browsers
 
 build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
 	@$(call build,wasm,$(MODULES))

@@ -57,6 +57,8 @@ export class Site {
         if (pathname === '/v1/chat/completions') return this.answer(response);
         if (pathname === '/api/ollama/models') return this.listOllama(response);
         if (this.silent && pathname.startsWith('/fixtures/')) return;
+        // Asked for by browsers on their own, beside files that are no pages.
+        if (pathname === '/favicon.ico') return void response.writeHead(204).end();
         const fixture = /^\/fixtures\/([\w-]+\.gguf)$/.exec(pathname)?.[1];
         const file = fixture
             ? await this.fixture(fixture)

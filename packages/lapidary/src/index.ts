@@ -54,6 +54,7 @@ export type { Directory, DirectoryEntry } from './ollama/directory.js';
 export type { Layer, ModelConfig } from './ollama/manifest.js';
 export { formatModelName, parseModelName, tryParseModelName } from './ollama/name.js';
 export type { ModelName } from './ollama/name.js';
+export { ListedDirectory } from './ollama/listed.js';
 export { PickedDirectory } from './ollama/picked.js';
 export { listServedModels, openServedModel } from './ollama/server.js';
 export type { ServedModel } from './ollama/server.js';

@@ -7,10 +7,13 @@ import type { ByteSource } from './sources/source.js';
 import type { Log } from './wasi.js';
 import type { AdapterFiles } from './workshop/calls.js';
 
-/** A model in a folder of Ollama's that the person picked (`showDirectoryPicker`). */
+/** A model in a folder of Ollama's that the person picked. */
 export interface OllamaFolder {
-    /** `.ollama`, its `models`, or whatever else has `manifests` and `blobs` in it. */
-    directory: FileSystemDirectoryHandle;
+    /**
+     * `.ollama`, its `models`, or whatever else has `manifests` and `blobs` in it: from `showDirectoryPicker`, or, where a
+     * browser has none, the files of an `<input type="file" webkitdirectory>`.
+     */
+    directory: FileSystemDirectoryHandle | readonly File[];
     /** Such as `gemma4:e2b`. */
     model: string;
 }

@@ -8,7 +8,7 @@ import type { RunEvent } from './training.js';
 export type ModelChoice =
     | { kind: 'builtin' }
     | { kind: 'files'; files: File[] }
-    | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
+    | { kind: 'folder'; directory: FileSystemDirectoryHandle | readonly File[]; model: string }
     | { kind: 'ollama'; model: string }
     | { kind: 'url'; url: string };
 

@@ -4,6 +4,7 @@ import { LapidaryError, messageOf } from '../error.js';
 import { KeptModels, type KeptModel } from '../hub/kept.js';
 import type { Progress } from '../model.js';
 import { formatModelName, parseModelName } from '../ollama/name.js';
+import { ListedDirectory } from '../ollama/listed.js';
 import { PickedDirectory } from '../ollama/picked.js';
 import { openServedModel } from '../ollama/server.js';
 import { OllamaStore, type ResolvedModel } from '../ollama/store.js';
@@ -65,7 +66,9 @@ async function openPlace(
         case 'files':
             return { sources: await Promise.all(prepared.handles.map(openHandle)) };
         case 'folder': {
-            const store = new OllamaStore(await PickedDirectory.find(prepared.directory));
+            const { directory } = prepared;
+            const found = 'kind' in directory ? await PickedDirectory.find(directory) : ListedDirectory.find(directory);
+            const store = new OllamaStore(found);
             const name = parseModelName(prepared.model);
             const model = await store.resolve(name);
             if (model) return await openOllama(store, model);

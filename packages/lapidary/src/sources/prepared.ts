@@ -2,6 +2,7 @@
 // address. What remains can be posted to a worker, which opens it there, so that no bytes pass through the page.
 import { LapidaryError } from '../error.js';
 import { isObject } from '../json.js';
+import { isListedFolder } from '../ollama/listed.js';
 import type { LoadOptions, ModelSource } from '../options.js';
 import { parseDigest } from './digest.js';
 import type { ByteSource } from './source.js';
@@ -15,7 +16,7 @@ type SourcePlace =
     | { kind: 'url'; url: string; headers: Record<string, string>; cache: boolean }
     | { kind: 'blobs'; blobs: readonly Blob[] }
     | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
-    | { kind: 'folder'; directory: FileSystemDirectoryHandle; model: string }
+    | { kind: 'folder'; directory: FileSystemDirectoryHandle | readonly File[]; model: string }
     | { kind: 'server'; server: string; model: string; headers: Record<string, string> }
     /** A model that was downloaded (hub/kept.ts). */
     | { kind: 'shelf'; name: string; headers: Record<string, string> }
@@ -64,7 +65,9 @@ function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base
         if (typeof kept === 'string') {
             return hasDisk ? { kind: 'local', name: kept } : { kind: 'shelf', name: kept, headers };
         }
-        if (isDirectoryHandle(directory) && typeof model === 'string') return { kind: 'folder', directory, model };
+        if ((isDirectoryHandle(directory) || isListedFolder(directory)) && typeof model === 'string') {
+            return { kind: 'folder', directory, model };
+        }
         if (typeof ollama === 'string') {
             const told = typeof server === 'string' || server instanceof URL ? server : undefined;
             if (told === undefined && hasDisk) return { kind: 'local', name: ollama };
