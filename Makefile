@@ -8,6 +8,7 @@ SHELL := /bin/bash
 build = cmake --build --preset $(1) --target $(2) | { grep -v -e 'Re-checking globbed' -e 'no work to do' || true; }
 # What everybody downloads, and the same engine with everything in it.
 MODULES = lapidary lapidary-workshop
+BUILTIN = storyteller-q4_k_m.gguf
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 24
@@ -27,6 +28,7 @@ build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command
 	@for module in $(MODULES); do \
 	    cmp -s build/wasm/engine/$$module.wasm packages/lapidary/dist/$$module.wasm || \
 	    cp build/wasm/engine/$$module.wasm packages/lapidary/dist/; done
+	@cmp -s models/$(BUILTIN) packages/lapidary/dist/$(BUILTIN) || cp models/$(BUILTIN) packages/lapidary/dist/
 	@tools/build-web
 
 bench: build ## speed of the tokenizer, of the CPU backend and of the first word in a page

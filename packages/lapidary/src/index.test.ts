@@ -34,7 +34,7 @@ test('the worker is one file when bundled: some bundlers cannot split workers, a
     }
 });
 
-test('what people install has the engine and the worker, and no tests', () => {
+test('what people install has the engine, the worker, the built-in model, words about it and no tests', () => {
     const listing = execFileSync('npm', ['pack', '--dry-run', '--json'], {
         cwd: new URL('..', import.meta.url),
         encoding: 'utf8',
@@ -42,7 +42,7 @@ test('what people install has the engine and the worker, and no tests', () => {
     });
     const [{ files }] = JSON.parse(listing) as [{ files: { path: string }[] }];
     const paths = files.map((file) => file.path);
-    for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/worker.js', 'dist/lapidary.wasm', 'dist/lapidary-workshop.wasm', 'dist/node-runtime.js']) {
+    for (const wanted of ['dist/index.js', 'dist/index.d.ts', 'dist/worker.js', 'dist/lapidary.wasm', 'dist/lapidary-workshop.wasm', 'dist/node-runtime.js', 'dist/storyteller-q4_k_m.gguf', 'README.md', 'LICENSE', 'docs/api.md']) {
         assert.ok(paths.includes(wanted), wanted);
     }
     assert.deepEqual(paths.filter((path) => /test|tsbuildinfo|\/src\//.test(path)), []);

@@ -1,5 +1,5 @@
 // A model on this computer's disk: a path, the name of an Ollama model, or `builtin`.
-import { promises as fs } from 'node:fs';
+import { existsSync, promises as fs } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LapidaryError } from './error.js';
@@ -7,9 +7,13 @@ import { formatModelName, tryParseModelName, type ModelName } from './ollama/nam
 import { findStores, storeCandidates, thisComputer } from './ollama/node.js';
 import type { OllamaStore, ResolvedModel } from './ollama/store.js';
 import { openFile } from './sources/file.js';
+import { storyteller } from './storyteller.js';
 import { openOllama, type OpenedSource } from './sources/open.js';
 
-export const builtinFile = fileURLToPath(new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url));
+/** Beside the library, where `make build` and npm put it; in a clone that was only compiled, where it comes from. */
+export const builtinFile = [storyteller, new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url)]
+    .map((url) => fileURLToPath(url))
+    .reduce((first, second) => (existsSync(first) ? first : second));
 
 /** Who opens it closes its sources. */
 export interface LocalModel extends OpenedSource {

@@ -1,4 +1,5 @@
 // Where the library runs. Kept small: a page whose engine has a worker needs nothing else of a runtime.
+import { LapidaryError } from './error.js';
 import type { Runtime } from './runtime.js';
 import type { Log } from './wasi.js';
 
@@ -13,8 +14,18 @@ const nodeModule: string = './node-runtime.js';
 /** Undefined in a browser. */
 export async function nodeRuntime(): Promise<Runtime | undefined> {
     if (!isNode()) return undefined;
-    const module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ nodeModule)) as { nodeRuntime: Runtime };
-    return module.nodeRuntime;
+    try {
+        const module: unknown = await import(/* @vite-ignore */ /* webpackIgnore: true */ /* turbopackIgnore: true */ nodeModule);
+        return (module as { nodeRuntime: Runtime }).nodeRuntime;
+    } catch (cause) {
+        const bundled = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
+        if (!bundled) throw cause;
+        throw new LapidaryError(
+            'unsupported',
+            `for Node, Lapidary must stay out of the bundle: name 'lapidary' as an external package (docs/api.md, bundlers)`,
+            { cause },
+        );
+    }
 }
 
 export type GpuChoice = GPU | (() => Promise<GPU | undefined>) | undefined;

@@ -54,13 +54,13 @@ async function openPlace(
 ): Promise<OpenedSource> {
     const stop = signal ? { signal } : {};
     switch (prepared.kind) {
-        case 'url': {
-            const { url, headers, cache, sha256 } = prepared;
-            if (!cache) return { sources: await openHttp(url, { headers, onDownload, ...stop }) };
-            const digest = sha256 === undefined ? {} : { sha256 };
-            const options = { http: { headers, onDownload }, onProgress: onDownload, ...digest, ...stop };
-            return { sources: await openCachedPieces(url, options) };
-        }
+        case 'url':
+            try {
+                return { sources: await openUrl(prepared, onDownload, stop) };
+            } catch (error) {
+                const absent = error instanceof LapidaryError && error.code === 'not_found';
+                throw prepared.builtin && absent ? noBuiltin(error) : error;
+            }
         case 'blobs':
             return { sources: prepared.blobs.map((blob) => new BlobSource(blob)) };
         case 'files':
@@ -102,6 +102,25 @@ export async function openKept(models: KeptModels, model: KeptModel, http: HttpO
     const openAdapters = () => models.openAdapters(model);
     const adapted = model.files.some(({ role }) => role === 'adapter');
     return { sources, name: model.name, ...(adapted ? { openAdapters } : {}) };
+}
+
+async function openUrl(
+    { url, headers, cache, sha256 }: PreparedSource & { kind: 'url' },
+    onDownload: (progress: Progress) => void,
+    stop: { signal?: AbortSignal },
+): Promise<ByteSource[]> {
+    if (!cache) return await openHttp(url, { headers, onDownload, ...stop });
+    const digest = sha256 === undefined ? {} : { sha256 };
+    return await openCachedPieces(url, { http: { headers, onDownload }, onProgress: onDownload, ...digest, ...stop });
+}
+
+function noBuiltin(cause: LapidaryError): LapidaryError {
+    return new LapidaryError(
+        'not_found',
+        `this page has no built-in model (${cause.message}); import { storyteller } from 'lapidary/storyteller' and load ` +
+            `that, or say with builtinUrl where it is`,
+        { cause },
+    );
 }
 
 /** A model of Ollama's with its adapters, which Ollama applies too. */

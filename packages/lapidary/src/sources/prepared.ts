@@ -13,7 +13,7 @@ export type PreparedSource = {
 } & SourcePlace;
 
 type SourcePlace =
-    | { kind: 'url'; url: string; headers: Record<string, string>; cache: boolean }
+    | { kind: 'url'; url: string; headers: Record<string, string>; cache: boolean; builtin?: boolean }
     | { kind: 'blobs'; blobs: readonly Blob[] }
     | { kind: 'files'; handles: readonly FileSystemFileHandle[] }
     | { kind: 'folder'; directory: FileSystemDirectoryHandle | readonly File[]; model: string }
@@ -43,10 +43,10 @@ export function prepareSource(source: ModelSource, options: LoadOptions, surroun
 function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base }: Surroundings): SourcePlace {
     const headers = options.headers ?? {};
     const cache = options.cache ?? true;
-    const at = (address: string | URL): SourcePlace => ({ kind: 'url', url: resolve(address, base), headers, cache });
+    const at = (address: string | URL) => ({ kind: 'url' as const, url: resolve(address, base), headers, cache });
     if (source === 'builtin') {
         if (options.builtinUrl !== undefined) return at(options.builtinUrl);
-        return hasDisk ? { kind: 'local', name: 'builtin' } : at(builtinPath);
+        return hasDisk ? { kind: 'local', name: 'builtin' } : { ...at(builtinPath), builtin: true };
     }
     if (typeof source === 'string') {
         return hasDisk && !/^https?:\/\//i.test(source) ? { kind: 'local', name: source } : at(source);
