@@ -415,9 +415,21 @@ function errorFrom(json: JsonObject): LapidaryError {
 export async function compile(wasm: BufferSource | WebAssembly.Module | URL | string): Promise<WebAssembly.Module> {
     if (wasm instanceof WebAssembly.Module) return wasm;
     if (typeof wasm !== 'string' && !(wasm instanceof URL)) return await WebAssembly.compile(wasm);
-    const response = await fetch(wasm);
-    if (!response.ok) {
-        throw new LapidaryError('io', `the engine could not be fetched from ${String(wasm)} (HTTP ${response.status})`);
+    let response: Response;
+    try {
+        response = await fetch(wasm);
+    } catch (cause) {
+        throw new LapidaryError('io', `the engine could not be fetched from ${String(wasm)} (${messageOf(cause)})`, { cause });
+    }
+    // Where addresses are unknown some servers answer with a page.
+    const isPage = /^text\/html\b/i.test(response.headers.get('content-type') ?? '');
+    if (!response.ok || isPage) {
+        const what = response.ok ? 'is a web page' : `HTTP ${response.status}`;
+        throw new LapidaryError(
+            'not_found',
+            `the engine is not at ${String(wasm)} (${what}); where a bundler does not take the library's files along, ` +
+                `place them and name them with the options 'wasm' and 'worker' (docs/api.md, Bundlers)`,
+        );
     }
     return await WebAssembly.compile(await response.arrayBuffer());
 }

@@ -5,7 +5,8 @@ import type { Progress } from '../model.js';
 import type { LoadOptions } from '../options.js';
 import type { Log, LogLevel } from '../wasi.js';
 import { Peer } from './peer.js';
-import { startWorker, wantsWorker } from './start.js';
+import { defined } from '../request/fields.js';
+import { postable, startWorker, wantsWorker } from './start.js';
 
 export interface CheckOptions extends Pick<LoadOptions, 'wasm' | 'gpu' | 'worker' | 'log' | 'signal'> {
     /** Cases. */
@@ -31,7 +32,7 @@ export async function startCheck(request: CheckRequest, options: CheckOptions): 
         peer.close(new LapidaryError('internal', `the worker stopped: ${event.message || 'no reason was given'}`));
     });
     try {
-        const args: CheckArgs = { request, ...(wasm === undefined ? {} : { wasm: wasm instanceof URL ? wasm.href : wasm }) };
+        const args: CheckArgs = { request, ...defined({ wasm: postable(wasm) }) };
         return await peer.call<CheckReport>('check', args, { signal, onEvent: onProgress });
     } finally {
         worker.terminate();

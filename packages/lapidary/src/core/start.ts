@@ -29,6 +29,17 @@ function ownAddress(): string | undefined {
     return typeof location === 'object' ? location.href : undefined;
 }
 
+/** The engine's module, or an address of it that means the same in a worker; a URL cannot be posted. */
+export function postable(wasm: LoadOptions['wasm']): Exclude<LoadOptions['wasm'], URL> {
+    if (wasm instanceof URL) return wasm.href;
+    if (typeof wasm !== 'string') return wasm;
+    try {
+        return new URL(wasm, ownAddress()).href;
+    } catch {
+        return wasm; // who fetches it will say what is wrong
+    }
+}
+
 function checkOptions(options: LoadOptions): CoreOptions {
     const fields = new Fields(options);
     const { wasm, adapters } = options;
@@ -42,7 +53,7 @@ function checkOptions(options: LoadOptions): CoreOptions {
         rememberGpu: fields.boolean('rememberGpu'),
         workshop: fields.boolean('workshop'),
         adapters,
-        wasm: wasm instanceof URL ? wasm.href : wasm, // a URL cannot be posted
+        wasm: postable(wasm),
     });
 }
 
