@@ -2,6 +2,8 @@
 .PHONY: help run test test-browsers build bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
+# Where tools/setup puts Node.js when the one that is here is too old.
+export PATH := $(CURDIR)/.cache/node/node_modules/.bin:$(PATH)
 .SHELLFLAGS := -o pipefail -ec
 
 # $(call build,PRESET,TARGET), silent when there is nothing to do.
