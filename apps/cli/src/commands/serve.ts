@@ -18,6 +18,7 @@ interface Flags {
     context?: number;
     queue: number;
     models: number;
+    conversations?: number;
     allowOrigin?: string[];
     allowHost?: string[];
     verbose?: boolean;
@@ -43,6 +44,11 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
+        .option(
+            '--conversations <n>',
+            'conversations remembered at a time, for each model; by default as many as memory suggests',
+            parseInteger({ min: 1, max: 64 }),
+        )
         .option('--allow-origin <origin>', 'let pages of this origin (or *) use it; may be repeated', collectOrigin)
         .option('--allow-host <name>', 'a name under which this server is reached; may be repeated', collect)
         .option('--verbose', 'a line for every request, also when nobody watches')
@@ -64,6 +70,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
                     backend: flags.backend,
                     log: logToStderr,
                     ...(flags.context === undefined ? {} : { contextLength: flags.context }),
+                    ...(flags.conversations === undefined ? {} : { maxConversations: flags.conversations }),
                 },
                 webRoot,
                 version: program.version() ?? 'unknown',

@@ -2,6 +2,7 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Hono } from 'hono';
+import { getPath } from 'hono/utils/url';
 import { FileSource, builtinFile } from 'lapidary/node';
 import type { Stream } from '../terminal.js';
 import { accessLog } from './access-log.js';
@@ -11,6 +12,7 @@ import type { Env, Routes } from './http.js';
 import { addOllamaRoutes } from './ollama.js';
 import { addOllamaModelRoutes } from './ollama-models.js';
 import { addOpenAiRoutes } from './openai.js';
+import { canonicalPath } from './paths.js';
 import { security, securityHeaders, type SecurityOptions } from './security.js';
 import { sendSource, versionTag } from './send.js';
 import type { Service } from './service.js';
@@ -27,7 +29,7 @@ export interface AppOptions {
 }
 
 export function createApp(service: Service, options: AppOptions): Routes {
-    const app = new Hono<Env>();
+    const app = new Hono<Env>({ getPath: (request) => canonicalPath(getPath(request)) });
     const bodies = new Bodies();
     app.onError((error, c) => errorResponse(c.req.path, asHttpError(error)));
     if (options.accessLog) app.use(accessLog(options.accessLog));
@@ -57,6 +59,10 @@ function addFiles(app: Routes, webRoot: string): void {
         if (found) return found;
         if (c.req.path === '/') return placeholderPage();
         throw new HttpError(404, 'there is no such page');
+    });
+    app.post('*', (c) => {
+        const where = "programs find OpenAI's interface under /v1 and Ollama's under /api";
+        throw new HttpError(404, `there is no ${c.req.method} ${c.req.path.slice(0, 200)}: ${where}`);
     });
     app.all('*', () => {
         throw new HttpError(405, 'this can only be read');

@@ -9,46 +9,103 @@ export const largestBody = 8 * 1024 * 1024;
 // All bodies that are in memory at the same time. Only reached by someone who wants to fill it.
 const mostBytes = 256 * 1024 * 1024;
 
+// What is too large is taken to its end all the same and thrown away, up to here: many clients read an answer only when
+// they have sent everything.
+const mostDiscarded = 64 * 1024 * 1024;
+
 // JSON.parse and everything after it recurse; this is deeper than any schema or message.
 const deepest = 200;
+
+// A pair of brackets is two bytes here and sixty in memory. So many take 30 MiB.
+const mostBrackets = 500_000;
+
+/**
+ * The bytes of a body that was looked at. JSON takes many times the memory of its text, so who waits for a turn keeps
+ * the bytes alone and reads them again when it has come.
+ */
+export class Body {
+    constructor(private readonly bytes: Uint8Array) {}
+
+    object(): JsonObject {
+        const value = parse(decode(this.bytes));
+        if (!isObject(value)) throw badRequest('the body must be a JSON object');
+        return value;
+    }
+}
 
 export class Bodies {
     private held = 0;
 
-    /** The body of a request; the bytes are accounted for until the response is done. */
-    async object(c: Context): Promise<JsonObject> {
-        const value = parse(decode(await this.read(c)));
-        if (!isObject(value)) throw badRequest('the body must be a JSON object');
-        return value;
-    }
-
-    private async read(c: Context): Promise<Buffer> {
-        const declared = Number(c.req.header('content-length') ?? 0);
-        if (declared > largestBody) throw tooLarge();
-        const pieces: Buffer[] = [];
+    /** The body of a request; its bytes are accounted for until the response is done. */
+    async read(c: Context): Promise<Body> {
+        const { incoming, outgoing } = c.env;
+        if (Number(c.req.header('content-length') ?? 0) > mostDiscarded) throw tooLarge();
+        const kept: Buffer[] = [];
         let size = 0;
-        c.env.outgoing.once('close', () => (this.held -= size));
-        try {
-            for await (const piece of c.env.incoming) {
-                const bytes = piece as Buffer; // no encoding was set
-                size += bytes.length;
-                this.held += bytes.length;
-                if (size > largestBody) throw tooLarge();
-                if (this.held > mostBytes) {
-                    throw new HttpError(503, 'the server has no room for more requests', { retryAfter: 5 });
+        let held = 0;
+        const release = () => {
+            this.held -= held;
+            held = 0;
+        };
+        outgoing.once('close', release);
+        await new Promise<void>((resolve, reject) => {
+            let refusal: HttpError | undefined;
+            const refuse = (error: HttpError) => {
+                refusal = error;
+                kept.length = 0;
+                release();
+            };
+            incoming.on('data', (piece: Buffer) => {
+                size += piece.length;
+                if (refusal) {
+                    if (size > mostDiscarded) reject(refusal);
+                    return;
                 }
-                pieces.push(bytes);
-            }
-        } catch (error) {
-            if (error instanceof HttpError) throw error;
-            throw new HttpError(400, 'the body did not arrive completely'); // who could read this has left
-        }
-        return Buffer.concat(pieces, size);
+                held += piece.length;
+                this.held += piece.length;
+                kept.push(piece);
+                if (size > largestBody) refuse(tooLarge());
+                else if (this.held > mostBytes) {
+                    refuse(new HttpError(503, 'the server has no room for more requests', { retryAfter: 5 }));
+                }
+            });
+            incoming.once('end', () => (refusal ? reject(refusal) : resolve()));
+            // Who could read this has left.
+            const broken = () => reject(new HttpError(400, 'the body did not arrive completely'));
+            incoming.once('error', broken);
+            incoming.once('close', broken);
+        });
+        const bytes = Buffer.concat(kept, size);
+        checkBrackets(bytes);
+        return new Body(bytes);
     }
 }
 
 function tooLarge(): HttpError {
     return new HttpError(413, `the body is larger than ${largestBody / 2 ** 20} MiB`, { code: 'too_large' });
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Before anything is parsed: how deep it is and how much memory it would take. */
+function checkBrackets(bytes: Uint8Array): void {
+    let depth = 0;
+    let brackets = 0;
+    let inText = false;
+    for (let i = 0; i < bytes.length; i++) {
+        const byte = bytes[i];
+        if (inText) {
+            if (byte === backslash) i++;
+            else if (byte === quote) inText = false;
+        } else if (byte === quote) inText = true;
+        else if (byte === 0x5b || byte === 0x7b) {
+            if (++depth > deepest) throw badRequest(`the body is nested deeper than ${deepest} levels`);
+            if (++brackets > mostBrackets) {
+                throw new HttpError(413, `the body has more than ${mostBrackets} lists and objects`, { code: 'too_large' });
+            }
+        } else if (byte === 0x5d || byte === 0x7d) depth--;
+    }
 }
 
 /** Silently replaced characters would be another prompt than the one that was sent. */
@@ -67,22 +124,21 @@ function parse(text: string): unknown {
     } catch {
         throw badRequest(text.trim() === '' ? 'the body is empty' : 'the body is not valid JSON');
     }
-    check(value, 0);
+    check(value);
     return value;
 }
 
 /** JSON can spell half a character, which is no text: nothing behind this line could write it down again. */
-function check(value: unknown, depth: number): void {
+function check(value: unknown): void {
     if (typeof value === 'string') checkText(value);
     if (typeof value !== 'object' || value === null) return;
-    if (depth > deepest) throw badRequest(`the body is nested deeper than ${deepest} levels`);
     if (Array.isArray(value)) {
-        for (const inner of value as unknown[]) check(inner, depth + 1);
+        for (const inner of value as unknown[]) check(inner);
         return;
     }
     for (const [name, inner] of Object.entries(value)) {
         checkText(name);
-        check(inner, depth + 1);
+        check(inner);
     }
 }
 

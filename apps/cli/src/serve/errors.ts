@@ -79,8 +79,6 @@ export function errorResponse(path: string, error: HttpError): Response {
     const headers: Record<string, string> = { 'cache-control': 'no-store' };
     if (error.details.retryAfter !== undefined) headers['retry-after'] = String(error.details.retryAfter);
     if (error.status === 401) headers['www-authenticate'] = 'Bearer';
-    // The rest of the body is still on its way, and nobody wants it.
-    if (error.status === 413) headers['connection'] = 'close';
     // 499 is our own; a Response takes it all the same.
     const init = { status: error.status, headers };
     if (isUnder(path, '/v1')) return Response.json(openAiError(error), init);

@@ -20,14 +20,16 @@ export function clientGone(c: Context): AbortSignal {
     return controller.signal;
 }
 
+const names = ['origin', 'user-agent', 'authorization', 'x-title', 'http-referer', 'openai-project'];
+
 /**
- * Who shares a line in the queue. On one computer all have the same address, so a browser and a script are told apart
- * by what they call themselves. It is about fairness, not about safety.
+ * Who shares a line in the queue. On one computer all have the same address, so programs are told apart by what they
+ * call themselves, and those that use the same library by their keys or titles. It is about fairness, not about safety.
  */
 export function clientName(c: Context): string {
     const address = c.env.incoming.socket.remoteAddress ?? '';
     const header = (name: string) => (c.req.header(name) ?? '').slice(0, 200);
-    return [address, header('origin'), header('user-agent')].join('\n');
+    return [address, ...names.map(header)].join('\n');
 }
 
 /**

@@ -157,8 +157,9 @@ export class LoadedModels {
             signal,
         });
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
-        const { backend, contextLength } = engine.info;
-        this.options.log(`loaded ${entry.id} in ${seconds} s (${backend}, context ${contextLength})`);
+        const { backend, contextLength, maxConversations } = engine.info;
+        const memory = `context ${contextLength}, up to ${maxConversations} conversations`;
+        this.options.log(`loaded ${entry.id} in ${seconds} s (${backend}, ${memory})`);
         return { engine, params, system: ollama?.model.system };
     }
 

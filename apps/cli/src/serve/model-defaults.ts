@@ -1,5 +1,5 @@
 // What an Ollama model brings along (its options and its system message) fills what a request leaves open.
-import { isObject, type ChatCompletionParams, type JsonObject, type JsonValue } from 'lapidary';
+import { isObject, samplingRanges, type ChatCompletionParams, type JsonObject, type JsonValue } from 'lapidary';
 import { numberOptions } from './ollama-request.js';
 
 export function withModelDefaults(
@@ -9,7 +9,7 @@ export function withModelDefaults(
     const merged: ChatCompletionParams = { ...request };
     for (const name of numberOptions) {
         const value = params[name];
-        if (typeof value === 'number') merged[name] ??= value;
+        if (typeof value === 'number') merged[name] ??= withinRange(name, value);
     }
     merged.stop ??= stopsOf(params['stop']);
     const limit = params['num_predict'];
@@ -21,6 +21,14 @@ export function withModelDefaults(
         merged.messages = [{ role: 'system', content: system }, ...request.messages];
     }
     return merged;
+}
+
+/** A request must not be refused for what it never said. */
+function withinRange(name: (typeof numberOptions)[number], value: number): number {
+    if (name === 'seed') return Math.trunc(value);
+    const [least, most] = samplingRanges[name];
+    const within = Math.min(most, Math.max(least, value));
+    return name === 'top_k' ? Math.trunc(within) : within;
 }
 
 function stopsOf(value: JsonValue | undefined): string[] | null {

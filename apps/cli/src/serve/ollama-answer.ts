@@ -1,8 +1,17 @@
 // Answers in Ollama's words: one JSON object a line while it is written, or one object at the end.
-import { isObject, type ChatCompletionChunk, type Completion, type TokenLogprob } from 'lapidary';
+import {
+    isObject,
+    type ChatCompletionChunk,
+    type Completion,
+    type CompletionLogprobs,
+    type TokenLogprob,
+    type ToolCall,
+    type TopLogprob,
+} from 'lapidary';
 
 export interface OllamaToolCall {
-    function: { name: string; arguments: unknown };
+    id: string;
+    function: { index: number; name: string; arguments: unknown };
 }
 
 /** A piece of an answer, whatever it was asked with. */
@@ -46,7 +55,7 @@ export class Answer {
         this.remember(chunk);
         const [choice] = chunk.choices;
         if (choice?.finish_reason === 'length') this.finish = 'length';
-        return choice ? piece(choice.text, '', [], []) : undefined;
+        return choice ? piece(choice.text, '', [], logprobsOf(choice.logprobs)) : undefined;
     }
 
     summary(loadMs: number): Summary {
@@ -88,8 +97,22 @@ export function nanoseconds(milliseconds: number): number {
 }
 
 /** Ollama gives arguments as an object, OpenAI as its text. */
-function toolCall(call: { function: { name: string; arguments: string } }): OllamaToolCall {
-    return { function: { name: call.function.name, arguments: parsed(call.function.arguments) } };
+function toolCall(call: ToolCall & { index: number }): OllamaToolCall {
+    const { name, arguments: given } = call.function;
+    return { id: call.id, function: { index: call.index, name, arguments: parsed(given) } };
+}
+
+/** From the four lists of OpenAI's older way to the entries of the newer one, which Ollama has too. */
+function logprobsOf(lists: CompletionLogprobs | null): TokenLogprob[] {
+    if (!lists) return [];
+    return lists.tokens.map((token, i) => ({
+        ...entryOf(token, lists.token_logprobs[i] ?? 0),
+        top_logprobs: Object.entries(lists.top_logprobs[i] ?? {}).map(([text, logprob]) => entryOf(text, logprob)),
+    }));
+}
+
+function entryOf(token: string, logprob: number): TopLogprob {
+    return { token, logprob, bytes: [...new TextEncoder().encode(token)] };
 }
 
 function parsed(text: string): unknown {

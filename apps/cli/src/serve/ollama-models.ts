@@ -2,6 +2,8 @@
 import { isObject, type JsonObject } from 'lapidary';
 import type { Bodies } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
+import { HttpError } from './errors.js';
+import { readStream } from './ollama-request.js';
 import { Descriptions } from './descriptions.js';
 import type { Routes } from './http.js';
 import type { Service } from './service.js';
@@ -9,10 +11,16 @@ import type { Service } from './service.js';
 // Ollama's word for never.
 const never = '9999-12-31T23:59:59Z';
 
+/**
+ * The release of Ollama whose requests are answered here: its `logprobs` are the youngest part of the interface that is
+ * there, and the next parts (/v1/responses, /v1/messages) are not. Clients that need a minimum compare with it.
+ */
+const ollamaVersion = '0.12.11';
+
 export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodies, version: string): void {
     const descriptions = new Descriptions();
 
-    app.get('/api/version', (c) => c.json({ version }));
+    app.get('/api/version', (c) => c.json({ version: ollamaVersion, lapidary: version }));
     app.get('/api/tags', async (c) => {
         const entries = await service.catalogue.list();
         return c.json({ models: await Promise.all(entries.map((entry) => tag(entry, descriptions))) });
@@ -27,10 +35,33 @@ export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodi
         return c.json({ models: await Promise.all(models) });
     });
     app.post('/api/show', async (c) => {
-        const body = await bodies.object(c);
-        const entry = await service.find(body['model'] ?? body['name']);
+        const entry = await service.find(modelOf((await bodies.read(c)).object()));
         return c.json(await show(entry, descriptions));
     });
+    app.post('/api/pull', async (c) => {
+        const body = (await bodies.read(c)).object();
+        const name = modelOf(body);
+        const known = typeof name === 'string' && (await service.catalogue.find(name)) !== undefined;
+        if (!known) throw onlyRead();
+        // What is there need not be brought.
+        if (!readStream(body)) return c.json({ status: 'success' });
+        const lines = ['pulling manifest', 'success'].map((status) => `${JSON.stringify({ status })}\n`);
+        return c.body(lines.join(''), 200, { 'content-type': 'application/x-ndjson' });
+    });
+    for (const path of ['/api/push', '/api/create', '/api/copy', '/api/delete', '/api/blobs/*']) {
+        app.all(path, () => {
+            throw onlyRead();
+        });
+    }
+}
+
+function onlyRead(): HttpError {
+    return new HttpError(501, 'Lapidary only reads models; use Ollama itself to pull, make or remove them');
+}
+
+/** Both names are in use, and Ollama's own command sends the newer one empty. */
+function modelOf({ model, name }: JsonObject): unknown {
+    return model === undefined || model === null || model === '' ? name : model;
 }
 
 async function tag(entry: CatalogueEntry, descriptions: Descriptions) {
@@ -62,6 +93,8 @@ async function show(entry: CatalogueEntry, descriptions: Descriptions) {
     const told = await descriptions.of(entry);
     const { sources, ollama } = await entry.open();
     await Promise.allSettled(sources.map((source) => source.close()));
+    const texts = async (kind: 'license' | 'template') => (ollama ? await ollama.store.texts(ollama.model, kind) : []);
+    const [license, template] = [await texts('license'), await texts('template')];
     const architecture = textOf(told['architecture']);
     const info: JsonObject = { 'general.architecture': architecture };
     const add = (key: string, from: string) => {
@@ -78,11 +111,15 @@ async function show(entry: CatalogueEntry, descriptions: Descriptions) {
     return {
         modelfile: `# Lapidary\nFROM ${entry.id}\n`,
         parameters: parameterLines(ollama?.model.params ?? {}),
-        template: '',
+        // Ollama's own way to write a prompt. Here the model's is used, whatever stands there.
+        template: template.join('\n'),
+        ...(license.length === 0 ? {} : { license: license.join('\n') }),
         ...(ollama?.model.system === undefined ? {} : { system: ollama.model.system }),
         details: details(entry, told),
         model_info: info,
-        capabilities: ['completion', 'tools', 'thinking', 'embedding'],
+        // Not `embedding`, though there are vectors: Ollama has the word for models that do nothing else.
+        capabilities: told['capabilities'] ?? ['completion'],
+        tensors: [],
         modified_at: entry.modified.toISOString(),
     };
 }

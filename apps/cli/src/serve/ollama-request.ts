@@ -3,6 +3,7 @@ import {
     isObject,
     type ChatCompletionParams,
     type ChatMessage,
+    type EmbeddingParams,
     type FunctionTool,
     type JsonObject,
     type JsonValue,
@@ -58,10 +59,8 @@ export function readOptions(body: JsonObject): OllamaOptions {
     for (const [name, value] of Object.entries(options)) {
         if (value === null) continue;
         const known = numberOptions.find((option) => option === name);
-        if (known) {
-            const number = numberOf(name, value);
-            if (known !== 'seed' || number >= 0) sampling[known] = number; // -1 is Ollama's word for any seed
-        } else if (name === 'num_predict') {
+        if (known) sampling[known] = numberOf(name, value);
+        else if (name === 'num_predict') {
             const limit = numberOf(name, value);
             if (limit > 0) sampling.max_tokens = limit; // -1 and -2 mean: as long as it likes
         } else if (name === 'stop') sampling.stop = stringsOf(name, value);
@@ -96,10 +95,12 @@ export function readThink(value: JsonValue | undefined): boolean {
     if (value === undefined || value === null) return false;
     if (typeof value === 'boolean') return value;
     // Degrees for models that know them.
-    if (value === 'low' || value === 'medium' || value === 'high') return true;
+    if (typeof value === 'string' && degrees.has(value)) return true;
     const shown = JSON.stringify(value).slice(0, 60);
-    throw badRequest(`invalid think value: ${shown} (must be true, false, "high", "medium" or "low")`);
+    throw badRequest(`invalid think value: ${shown} (must be true, false, "max", "high", "medium" or "low")`);
 }
+
+const degrees = new Set(['low', 'medium', 'high', 'max']);
 
 /** Seconds as a number, or a duration as Go writes it; negative is for ever. */
 export function readKeepAlive(value: JsonValue | undefined): KeepAlive {
@@ -166,7 +167,7 @@ function readTools(value: JsonValue | undefined): FunctionTool[] {
 export function readMessages(value: JsonValue | undefined): ChatMessage[] {
     if (value === undefined || value === null) return [];
     if (!Array.isArray(value)) throw badRequest("'messages' must be a list of messages");
-    // Ollama's calls carry no ids, and results name the tool they come from.
+    // Calls need not carry ids; results then name the tool they come from, or stand as the calls do.
     let open: ToolCall[] = [];
     return value.map((message, i) => {
         if (!isObject(message)) throw badRequest(`messages[${i}] must be an object`);
@@ -183,10 +184,11 @@ export function readMessages(value: JsonValue | undefined): ChatMessage[] {
             if (open.length > 0) read.tool_calls = [...open];
         }
         if (role === 'tool') {
-            const name = message['tool_name'] ?? message['name'];
+            const { tool_call_id: id, tool_name, name = tool_name } = message;
             if (typeof name === 'string' && name !== '') read.name = name;
-            const named = open.findIndex((call) => call.function.name === name);
-            const [answered] = open.splice(named < 0 ? 0 : named, 1);
+            const byId = open.findIndex((call) => call.id === id);
+            const byName = open.findIndex((call) => call.function.name === name);
+            const [answered] = open.splice(byId >= 0 ? byId : Math.max(byName, 0), 1);
             if (answered) read.tool_call_id = answered.id;
         }
         return read;
@@ -205,4 +207,24 @@ function readCalls(value: JsonValue | undefined, message: number): ToolCall[] {
         const id = typeof call['id'] === 'string' ? call['id'] : `call_${message}_${i}`;
         return { id, type: 'function', function: { name, arguments: JSON.stringify(called['arguments'] ?? {}) } };
     });
+}
+
+/** Undefined where there is nothing to embed: Ollama's clients load a model that way. */
+export function readEmbed(body: JsonObject): EmbeddingParams | undefined {
+    const { context } = readOptions(body);
+    const { input, truncate, dimensions } = body;
+    if (input === undefined || input === null || input === '' || (Array.isArray(input) && input.length === 0)) return undefined;
+    if (typeof input !== 'string' && !(Array.isArray(input) && input.every((text) => typeof text === 'string'))) {
+        throw badRequest("'input' must be a string or a list of strings");
+    }
+    if (truncate !== undefined && truncate !== null && typeof truncate !== 'boolean') {
+        throw badRequest("'truncate' must be true or false");
+    }
+    return {
+        input: input as string | string[],
+        encoding_format: 'float',
+        ...(truncate === false ? { truncate } : {}),
+        ...(typeof dimensions === 'number' && dimensions !== 0 ? { dimensions } : {}), // 0 is Go's way to leave it out
+        ...(context !== undefined && context > 0 ? { max_input_tokens: context } : {}),
+    };
 }

@@ -26,9 +26,10 @@ test('models are listed and shown', engine, async () => {
     assert.deepEqual(models.map(({ name }) => name), [model]);
     assert.equal(models[0]?.details.family, 'gemma4');
     const shown = await client.show({ model });
-    assert.ok(shown.capabilities.includes('completion'));
+    // `embedding` would make Ollama's own command print vectors; the others it was never taught.
+    assert.deepEqual(shown.capabilities, ['completion']);
     assert.equal((shown.model_info as unknown as Record<string, unknown>)['gemma4.context_length'], 2048);
-    assert.equal((await client.version()).version, '1.2.3');
+    assert.equal((await client.version()).version, '0.12.11');
 });
 
 test('a chat is answered, and a stream of it says the same', engine, async () => {
@@ -66,7 +67,8 @@ test('calls of a model reach the client as objects, and results go back', async 
     const { url } = await testServer(t, { loadModel: withToolCalls });
     const talker = new Ollama({ host: url });
     const { message } = await talker.chat({ model, messages: hello });
-    assert.deepEqual(message.tool_calls, [{ function: { name: 'weather', arguments: { city: 'Oslo' } } }]);
+    const called = { index: 0, name: 'weather', arguments: { city: 'Oslo' } };
+    assert.deepEqual(message.tool_calls, [{ id: 'call_7', function: called }]);
 });
 
 test('a conversation with calls and their results goes on', engine, async () => {
@@ -118,6 +120,7 @@ test('errors are told as Ollama tells them', engine, async () => {
     await assert.rejects(client.generate(long), status(400, /context holds 2048/));
     await assert.rejects(client.generate({ ...long, stream: true }), status(400, /context holds 2048/));
     await assert.rejects(client.pull({ model: 'gemma4' }), status(501, /only reads models/));
+    assert.equal((await client.pull({ model })).status, 'success', 'what is there need not be brought');
 });
 
 test('an aborted stream stops the model', engine, async () => {

@@ -1,14 +1,19 @@
 // Ollama's endpoints that answer: chat, generate and embeddings.
-import type { ChatCompletionParams, ChatMessage, JsonObject, JsonValue } from 'lapidary';
-import type { Bodies } from './body.js';
+import type { ChatCompletionParams, ChatMessage, EmbeddingParams, JsonObject } from 'lapidary';
+import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { HttpError, badRequest } from './errors.js';
+import { embeddingHeaders } from './embeddings.js';
+import { badRequest } from './errors.js';
 import type { Context, Routes } from './http.js';
+import { ignoredHeader } from './ignored.js';
 import type { Ready } from './loaded.js';
 import { withModelDefaults } from './model-defaults.js';
 import { Answer, chatMembers, generateMembers, joined, nanoseconds, nothing, type Piece } from './ollama-answer.js';
+import { fillTemplate } from './ollama-template.js';
+import { packContext, unpackContext } from './ollama-context.js';
 import {
     readChatParams,
+    readEmbed,
     readFormat,
     readKeepAlive,
     readMessages,
@@ -38,44 +43,64 @@ type Ask = (
 ) => Promise<void>;
 
 export function addOllamaRoutes(app: Routes, service: Service, bodies: Bodies): void {
-    app.post('/api/chat', async (c) => await chat(c, service, await bodies.object(c)));
-    app.post('/api/generate', async (c) => await generate(c, service, await bodies.object(c)));
-    app.post('/api/embed', async (c) => await embed(c, service, await bodies.object(c)));
-    app.post('/api/embeddings', async (c) => await embedOne(c, service, await bodies.object(c)));
-    for (const path of ['/api/pull', '/api/push', '/api/create', '/api/copy', '/api/delete', '/api/blobs/*']) {
-        app.all(path, () => {
-            throw new HttpError(501, 'Lapidary only reads models; use Ollama itself to pull, make or remove them');
-        });
-    }
+    app.post('/api/chat', async (c) => await chat(c, service, await bodies.read(c)));
+    app.post('/api/generate', async (c) => await generate(c, service, await bodies.read(c)));
+    app.post('/api/embed', async (c) => await embed(c, service, await bodies.read(c)));
+    app.post('/api/embeddings', async (c) => await embedOne(c, service, await bodies.read(c)));
 }
 
-async function chat(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const entry = await service.find(body['model']);
-    const messages = readMessages(body['messages']);
-    if (messages.length === 0) return await loadOnly(c, service, entry, body, chatMembers);
+/** What a request asks for. Made again from its bytes when its turn has come: until then only those are kept. */
+interface Asked {
+    ask: Ask;
+    options: OllamaOptions;
+    members(piece: Piece): object;
+    /** What the last line has besides, of everything that was written. */
+    last?(text: string): object;
+}
+
+async function chat(c: Context, service: Service, body: Body): Promise<Response> {
+    const object = body.object();
+    const entry = await service.find(object['model']);
+    if (readMessages(object['messages']).length === 0) return await loadOnly(c, service, entry, object, chatMembers);
+    return await respond(c, service, entry, body, askedChat);
+}
+
+function askedChat(body: JsonObject): Asked {
     const options = readOptions(body);
-    const ask = askChat(readChatParams(body, messages, options));
-    return await respond(c, service, entry, body, options, ask, chatMembers);
+    const params = readChatParams(body, readMessages(body['messages']), options);
+    return { ask: askChat(params), options, members: chatMembers };
 }
 
-async function generate(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const entry = await service.find(body['model']);
+async function generate(c: Context, service: Service, body: Body): Promise<Response> {
+    const object = body.object();
+    const entry = await service.find(object['model']);
+    refuseImages(object['images']);
+    if (readText(object, 'suffix') !== '') throw badRequest(`${entry.id} does not support insert`);
+    if (readText(object, 'prompt') === '') return await loadOnly(c, service, entry, object, generateMembers);
+    return await respond(c, service, entry, body, askedGenerate);
+}
+
+function askedGenerate(body: JsonObject): Asked {
+    const options = readOptions(body);
     const prompt = readText(body, 'prompt');
-    refuseImages(body['images']);
-    if (readText(body, 'suffix') !== '') throw badRequest(`${entry.id} does not support insert`);
-    if (readText(body, 'template') !== '') throw badRequest("a 'template' cannot be given: the model has its own");
-    if (prompt === '') return await loadOnly(c, service, entry, body, generateMembers);
-    const options = readOptions(body);
-    if (Array.isArray(body['context'])) options.ignored.push('context');
     const system = readText(body, 'system');
-    if (body['raw'] === true) {
-        return await respond(c, service, entry, body, options, askRaw(prompt, body, options), generateMembers);
+    const template = readText(body, 'template');
+    const members = generateMembers;
+    if (template !== '' && body['raw'] !== true) {
+        return { ask: askRaw(fillTemplate(template, { prompt, system }), body, options), options, members };
     }
+    if (body['raw'] === true) return { ask: askRaw(prompt, body, options), options, members };
 
-    const messages: ChatMessage[] = [{ role: 'user', content: prompt }];
+    const before = unpackContext(body['context']);
+    const talk = system === '' ? before : before.filter(({ role }) => role !== 'system');
+    const messages: ChatMessage[] = [...talk, { role: 'user', content: prompt }];
     if (system !== '') messages.unshift({ role: 'system', content: system });
-    const ask = askChat(readChatParams(body, messages, options));
-    return await respond(c, service, entry, body, options, ask, generateMembers);
+    return {
+        ask: askChat(readChatParams(body, messages, options)),
+        options,
+        members,
+        last: (content) => ({ context: packContext([...messages, { role: 'assistant', content }]) }),
+    };
 }
 
 function askChat(params: ChatCompletionParams): Ask {
@@ -89,8 +114,11 @@ function askChat(params: ChatCompletionParams): Ask {
 /** A prompt that is continued as it is, without the turns of a conversation around it. */
 function askRaw(prompt: string, body: JsonObject, { sampling }: OllamaOptions): Ask {
     const format = readFormat(body['format']);
+    const { logprobs, top_logprobs: top } = body;
+    const likely = logprobs === true ? { logprobs: typeof top === 'number' ? top : 0 } : {};
     return async ({ engine }, signal, answer, take) => {
-        const request = { ...sampling, prompt, ...(format ? { response_format: format } : {}), ...streaming };
+        const form = format ? { response_format: format } : {};
+        const request = { ...sampling, ...likely, prompt, ...form, ...streaming };
         const stream = await engine.completions.create(request, { signal });
         for await (const chunk of stream) take(answer.textPiece(chunk));
     };
@@ -100,39 +128,43 @@ async function respond(
     c: Context,
     service: Service,
     entry: CatalogueEntry,
-    body: JsonObject,
-    options: OllamaOptions,
-    ask: Ask,
-    members: (piece: Piece) => object,
+    body: Body,
+    read: (body: JsonObject) => Asked,
 ): Promise<Response> {
-    const keepAlive = readKeepAlive(body['keep_alive']);
+    const object = body.object();
+    const keepAlive = readKeepAlive(object['keep_alive']);
+    const stream = readStream(object);
+    // A wrong request is told at once; of a right one nothing large is kept.
+    const { members, options } = read(object);
+    const { ignored, context = 0 } = options;
     const head = () => ({ model: entry.id, created_at: new Date().toISOString() });
     const answer = new Answer();
-    const askFor: Ask = async (ready, ...rest) => {
-        if ((options.context ?? 0) > ready.engine.info.contextLength) options.ignored.push('num_ctx');
-        await ask(ready, ...rest);
-    };
-    if (!readStream(body)) {
-        const pieces: Piece[] = [];
-        const summary = await service.run(c, entry, keepAlive, async (ready, signal) => {
-            await askFor(ready, signal, answer, (piece) => piece && pieces.push(piece));
-            return answer.summary(ready.loadMs);
+    const run = async (tell: (piece: Piece) => void) =>
+        await service.run(c, entry, keepAlive, async (ready, signal) => {
+            if (context > ready.engine.info.contextLength) ignored.push('num_ctx');
+            const { ask, last } = read(body.object());
+            let written = '';
+            await ask(ready, signal, answer, (piece) => {
+                if (!piece) return;
+                if (last) written += piece.content;
+                tell(piece);
+            });
+            return { ...answer.summary(ready.loadMs), ...last?.(written) };
         });
-        return c.json({ ...head(), ...members(joined(pieces)), done: true, ...summary }, 200, ignoredHeader(options));
+    if (!stream) {
+        const pieces: Piece[] = [];
+        const end = await run((piece) => void pieces.push(piece));
+        return c.json({ ...head(), ...members(joined(pieces)), done: true, ...end }, 200, ignoredHeader(ignored));
     }
     return await streamed(
+        c,
         lines,
         async (send) => {
-            const summary = await service.run(c, entry, keepAlive, async (ready, signal) => {
-                const take = (piece: Piece | undefined) => {
-                    if (piece) send(`${JSON.stringify({ ...head(), ...members(piece), done: false })}\n`);
-                };
-                await askFor(ready, signal, answer, take);
-                return answer.summary(ready.loadMs);
-            });
-            send(`${JSON.stringify({ ...head(), ...members(nothing), done: true, ...summary })}\n`);
+            const tell = (line: object) => send(`${JSON.stringify({ ...head(), ...line })}\n`);
+            const end = await run((piece) => tell({ ...members(piece), done: false }));
+            tell({ ...members(nothing), done: true, ...end });
         },
-        () => ignoredHeader(options),
+        () => ignoredHeader(ignored),
     );
 }
 
@@ -152,51 +184,43 @@ async function loadOnly(
     return c.json({ model: entry.id, created_at, ...members(nothing), done: true, done_reason });
 }
 
-async function embed(c: Context, service: Service, body: JsonObject): Promise<Response> {
+async function embed(c: Context, service: Service, body: Body): Promise<Response> {
     const started = performance.now();
-    const entry = await service.find(body['model']);
-    if (body['dimensions'] !== undefined && body['dimensions'] !== null) {
-        throw badRequest("'dimensions' is not supported: embeddings have as many as the model is wide");
-    }
-    const input = readInput(body['input']);
-    const { embeddings, tokens, loadMs } = await embedTexts(c, service, entry, body, input);
-    return c.json({
+    const object = body.object();
+    const entry = await service.find(object['model']);
+    readEmbed(object);
+    const { embeddings, tokens, truncated, loadMs } = await embedTexts(c, service, entry, object, () => readEmbed(body.object()));
+    const answer = {
         model: entry.id,
         embeddings,
         total_duration: nanoseconds(performance.now() - started),
         load_duration: nanoseconds(loadMs),
         prompt_eval_count: tokens,
+    };
+    return c.json(answer, 200, embeddingHeaders(truncated));
+}
+
+/** The older endpoint: one text, one vector, which here has length 1 too. */
+async function embedOne(c: Context, service: Service, body: Body): Promise<Response> {
+    const object = body.object();
+    const entry = await service.find(object['model']);
+    const read = (from: JsonObject) => readEmbed({ ...from, input: readText(from, 'prompt') });
+    read(object);
+    const { embeddings, truncated } = await embedTexts(c, service, entry, object, () => read(body.object()));
+    return c.json({ embedding: embeddings[0] ?? [] }, 200, embeddingHeaders(truncated));
+}
+
+async function embedTexts(
+    c: Context,
+    service: Service,
+    entry: CatalogueEntry,
+    object: JsonObject,
+    read: () => EmbeddingParams | undefined,
+) {
+    return await service.run(c, entry, readKeepAlive(object['keep_alive']), async ({ engine, loadMs }, signal) => {
+        const params = read();
+        if (!params) return { embeddings: [], tokens: 0, truncated: 0, loadMs };
+        const { data, usage, truncated_inputs: truncated = 0 } = await engine.embeddings.create(params, { signal });
+        return { embeddings: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens, truncated, loadMs };
     });
 }
-
-async function embedOne(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const entry = await service.find(body['model']);
-    const prompt = readText(body, 'prompt');
-    const { embeddings } = await embedTexts(c, service, entry, body, prompt === '' ? [] : [prompt]);
-    return c.json({ embedding: embeddings[0] ?? [] });
-}
-
-async function embedTexts(c: Context, service: Service, entry: CatalogueEntry, body: JsonObject, input: string[]) {
-    readOptions(body);
-    return await service.run(c, entry, readKeepAlive(body['keep_alive']), async ({ engine, loadMs }, signal) => {
-        if (input.length === 0) return { embeddings: [], tokens: 0, loadMs };
-        const { data, usage } = await engine.embeddings.create({ input, encoding_format: 'float' }, { signal });
-        return { embeddings: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens, loadMs };
-    });
-}
-
-function readInput(value: JsonValue | undefined): string[] {
-    if (typeof value === 'string') return [value];
-    if (value === undefined || value === null) return [];
-    if (!Array.isArray(value) || !value.every((text): text is string => typeof text === 'string')) {
-        throw badRequest("'input' must be a string or a list of strings");
-    }
-    return value;
-}
-
-/** Not an error, as Ollama does it, but to be seen by who looks. */
-function ignoredHeader({ ignored }: OllamaOptions): Record<string, string> {
-    const names = ignored.filter((name) => /^\w{1,40}$/.test(name)).slice(0, 20);
-    return names.length === 0 ? {} : { 'x-lapidary-ignored': names.join(', ') };
-}
-

@@ -1,11 +1,24 @@
 // OpenAI's endpoints. The library speaks these shapes itself and checks the requests; here they meet HTTP.
-import type { ChatCompletionParams, CompletionParams, EmbeddingParams, JsonObject } from 'lapidary';
-import type { Bodies } from './body.js';
+import type {
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionParams,
+    Completion,
+    CompletionParams,
+    EmbeddingParams,
+    JsonObject,
+} from 'lapidary';
+import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
+import { embeddingHeaders } from './embeddings.js';
 import { HttpError, badRequest, modelNotFound, openAiError } from './errors.js';
 import type { Context, Routes } from './http.js';
+import { ignoredHeader } from './ignored.js';
+import type { Ready } from './loaded.js';
 import { withModelDefaults } from './model-defaults.js';
+import { readChat, readCompletion, readEmbedding, withSeed } from './openai-request.js';
 import type { Service } from './service.js';
+import { JoinedStream, joined, type Part } from './several.js';
 import { streamed, type StreamShape } from './streams.js';
 
 const eventStream: StreamShape = {
@@ -27,9 +40,9 @@ export function addOpenAiRoutes(app: Routes, service: Service, bodies: Bodies): 
         if (!entry) throw modelNotFound(c.req.param('id'));
         return c.json(describe(entry));
     });
-    app.post('/v1/chat/completions', async (c) => await chat(c, service, await bodies.object(c)));
-    app.post('/v1/completions', async (c) => await complete(c, service, await bodies.object(c)));
-    app.post('/v1/embeddings', async (c) => await embed(c, service, await bodies.object(c)));
+    app.post('/v1/chat/completions', async (c) => await chat(c, service, await bodies.read(c)));
+    app.post('/v1/completions', async (c) => await complete(c, service, await bodies.read(c)));
+    app.post('/v1/embeddings', async (c) => await embed(c, service, await bodies.read(c)));
     app.all('/v1/*', (c) => {
         throw new HttpError(404, `there is no ${c.req.method} ${c.req.path}`, { code: 'unknown_url' });
     });
@@ -39,58 +52,95 @@ function describe({ id, modified }: CatalogueEntry) {
     return { id, object: 'model', created: Math.floor(modified.getTime() / 1000), owned_by: 'lapidary' };
 }
 
-async function chat(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const stream = wantsStream(body);
-    const entry = await service.find(body['model']);
-    if (!Array.isArray(body['messages'])) throw badRequest("'messages' must be a list of messages", 'messages');
-    // The library checks every member; that is its job for callers in JavaScript too.
-    const request = body as unknown as ChatCompletionParams;
-    if (!stream) {
-        const answer = await service.run(c, entry, undefined, ({ engine, ...model }, signal) =>
-            engine.chat.completions.create({ ...withModelDefaults(request, model), stream: false }, { signal }),
-        );
-        return c.json({ ...answer, model: entry.id });
-    }
-    return await streamed(eventStream, async (send) => {
-        await service.run(c, entry, undefined, async ({ engine, ...model }, signal) => {
-            const params = { ...withModelDefaults(request, model), stream: true } as const;
-            for await (const chunk of await engine.chat.completions.create(params, { signal })) {
-                send(event({ ...chunk, model: entry.id }));
-            }
-        });
-        send(event('[DONE]'));
-    });
+async function chat(c: Context, service: Service, body: Body): Promise<Response> {
+    // Looked at now, so that a wrong request is told at once, and read again on its turn.
+    const object = body.object();
+    const stream = wantsStream(object);
+    const entry = await service.find(object['model']);
+    const { n, ignored } = readChat(object);
+    const create: Create<ChatCompletion, ChatCompletionChunk> = (i, { engine, ...model }, signal) => {
+        const params = withSeed(readChat(body.object()).params, i) as unknown as ChatCompletionParams;
+        return (streaming) => engine.chat.completions.create({ ...withModelDefaults(params, model), stream: streaming }, { signal });
+    };
+    return await respond(c, service, entry, { stream, answers: n, n, ignored }, create);
 }
 
-async function complete(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const stream = wantsStream(body);
-    const entry = await service.find(body['model']);
-    const request = body as unknown as CompletionParams;
-    if (!stream) {
-        const answer = await service.run(c, entry, undefined, ({ engine }, signal) =>
-            engine.completions.create({ ...request, stream: false }, { signal }),
-        );
-        return c.json({ ...answer, model: entry.id });
-    }
-    return await streamed(eventStream, async (send) => {
-        await service.run(c, entry, undefined, async ({ engine }, signal) => {
-            for await (const chunk of await engine.completions.create({ ...request, stream: true }, { signal })) {
-                send(event({ ...chunk, model: entry.id }));
-            }
-        });
-        send(event('[DONE]'));
-    });
+async function complete(c: Context, service: Service, body: Body): Promise<Response> {
+    const object = body.object();
+    const stream = wantsStream(object);
+    const entry = await service.find(object['model']);
+    const { n, prompts, ignored } = readCompletion(object);
+    const answers = prompts.length * n;
+    const create: Create<Completion, Completion> = (i, { engine }, signal) => {
+        const { params, prompts: read } = readCompletion(body.object());
+        const request = { ...withSeed(params, i % n), prompt: read[Math.floor(i / n)] } as unknown as CompletionParams;
+        return (streaming) => engine.completions.create({ ...request, stream: streaming }, { signal });
+    };
+    return await respond(c, service, entry, { stream, answers, n, ignored }, create);
 }
 
-async function embed(c: Context, service: Service, body: JsonObject): Promise<Response> {
-    const entry = await service.find(body['model']);
-    if (body['dimensions'] !== undefined && body['dimensions'] !== null) {
-        throw badRequest("'dimensions' is not supported: embeddings have as many as the model is wide", 'dimensions');
+/** The answer of one number, whole or as a stream. The library checks the request; that is its job for callers in JavaScript too. */
+type Create<Whole, Chunk> = (
+    index: number,
+    ready: Ready,
+    signal: AbortSignal,
+) => (stream: boolean) => Promise<Whole | AsyncIterable<Chunk>>;
+
+interface Wanted {
+    stream: boolean;
+    answers: number;
+    /** To each prompt. */
+    n: number;
+    ignored: string[];
+}
+
+async function respond<Whole extends Part, Chunk extends Part>(
+    c: Context,
+    service: Service,
+    entry: CatalogueEntry,
+    { stream, answers, n, ignored }: Wanted,
+    create: Create<Whole, Chunk>,
+): Promise<Response> {
+    const headers = ignoredHeader(ignored);
+    if (!stream) {
+        const answer = await service.run(c, entry, undefined, async (ready, signal) => {
+            const first = (await create(0, ready, signal)(false)) as Whole; // not a stream: none was asked for
+            const all: [Whole, ...Whole[]] = [first];
+            for (let i = 1; i < answers; i++) all.push((await create(i, ready, signal)(false)) as Whole);
+            return answers === 1 ? first : joined(all, n);
+        });
+        return c.json({ ...answer, model: entry.id }, 200, headers);
     }
-    const answer = await service.run(c, entry, undefined, ({ engine }, signal) =>
-        engine.embeddings.create(body as unknown as EmbeddingParams, { signal }),
+    return await streamed(
+        c,
+        eventStream,
+        async (send) => {
+            const tell = (chunk: object | undefined) => {
+                if (chunk) send(event({ ...chunk, model: entry.id }));
+            };
+            await service.run(c, entry, undefined, async (ready, signal) => {
+                const several = answers === 1 ? undefined : new JoinedStream(n);
+                for (let i = 0; i < answers; i++) {
+                    const chunks = (await create(i, ready, signal)(true)) as AsyncIterable<Chunk>;
+                    for await (const chunk of chunks) tell(several ? several.chunk(chunk) : chunk);
+                    several?.next();
+                }
+                tell(several?.end());
+            });
+            send(event('[DONE]'));
+        },
+        () => headers,
     );
-    return c.json({ ...answer, model: entry.id });
+}
+
+async function embed(c: Context, service: Service, body: Body): Promise<Response> {
+    const object = body.object();
+    const entry = await service.find(object['model']);
+    const { ignored } = readEmbedding(object);
+    const { truncated_inputs: cut = 0, ...answer } = await service.run(c, entry, undefined, ({ engine }, signal) =>
+        engine.embeddings.create(readEmbedding(body.object()).params as unknown as EmbeddingParams, { signal }),
+    );
+    return c.json({ ...answer, model: entry.id }, 200, { ...ignoredHeader(ignored), ...embeddingHeaders(cut) });
 }
 
 function wantsStream(body: JsonObject): boolean {

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { contentSecurityPolicyHeader } from 'lapidary/node';
-import { hostCheck } from './addresses.js';
+import { hostCheck, hostnameOf, isLoopback } from './addresses.js';
 import { HttpError, errorResponse, isUnder } from './errors.js';
 import type { Context, Env } from './http.js';
 
@@ -30,7 +30,7 @@ export function security(options: SecurityOptions): MiddlewareHandler<Env> {
         }
         const origin = c.req.header('origin');
         const foreign = origin !== undefined && !isOwnOrigin(c, origin);
-        if (foreign && !originAllowed(origin, options.allowedOrigins)) {
+        if (foreign && !originAllowed(origin, options)) {
             return refuse(403, `pages of ${origin} may not use this server; --allow-origin lets them`);
         }
         if (origin === undefined && isOtherSitesLoad(c, options.allowedOrigins)) {
@@ -58,8 +58,21 @@ function isOwnOrigin(c: Context, origin: string): boolean {
     return origin === `http://${host}` || origin === `https://${host}`; // https: behind a proxy of the owner
 }
 
-function originAllowed(origin: string, allowed: readonly string[]): boolean {
-    return allowed.includes('*') || allowed.includes(origin);
+/** Programs on this computer that are written as pages. No web site can have such an origin. */
+const desktopSchemes = new Set(['app:', 'tauri:', 'vscode-webview:', 'vscode-file:']);
+
+/**
+ * What is asked for, and, as Ollama has it, what can only come from this computer: pages that other local servers have
+ * sent, and desktop programs. Not where the server can be reached from elsewhere: there a page's own computer is another.
+ */
+function originAllowed(origin: string, { host, allowedOrigins }: SecurityOptions): boolean {
+    if (allowedOrigins.includes('*') || allowedOrigins.includes(origin)) return true;
+    if (!isLoopback(host)) return false;
+    const scheme = /^[a-z][a-z0-9+.-]*:/.exec(origin)?.[0] ?? '';
+    if (desktopSchemes.has(scheme)) return true;
+    const [, place] = /^https?:\/\/(.+)$/.exec(origin) ?? [];
+    const name = place === undefined ? undefined : hostnameOf(place);
+    return name !== undefined && isLoopback(name);
 }
 
 /**
@@ -89,7 +102,7 @@ function preflight(c: Context, origin: string): Response {
 
 function allowOrigin(headers: Headers, origin: string): void {
     headers.set('access-control-allow-origin', origin);
-    headers.set('access-control-expose-headers', 'content-range, content-length, etag, retry-after');
+    headers.set('access-control-expose-headers', 'content-range, content-length, etag, retry-after, x-lapidary-ignored, x-lapidary-embeddings, x-lapidary-truncated');
     headers.append('vary', 'Origin');
 }
 

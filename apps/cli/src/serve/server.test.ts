@@ -4,6 +4,8 @@ import http from 'node:http';
 import { test } from 'node:test';
 import type { ByteSource } from 'lapidary';
 import { EchoEngine, testServer } from '../testing/server.js';
+import type { Context } from './http.js';
+import { streamed } from './streams.js';
 
 function withEcho(pauseMs: number) {
     const engine = new EchoEngine('echo', pauseMs);
@@ -88,6 +90,41 @@ test('a client that does not read holds nobody up', async (t) => {
     request.destroy();
 });
 
+test('who takes nothing of what there is for so long is let go, and who waits for an answer is not', async (t) => {
+    const { engine, loadModel } = withEcho(20);
+    const timeouts = { headersMs: 15_000, requestMs: 60_000, everyMs: 5000, unreadMs: 200 };
+    const lines: string[] = [];
+    const accessLog = { write: (text: string) => lines.push(text) };
+    const { port, url, service } = await testServer(t, { loadModel, timeouts, accessLog });
+    const request = http.request({ port, path: '/models/storyteller-q4_k_m.gguf', agent: false });
+    request.on('error', () => undefined);
+    request.on('response', (response) => response.pause());
+    request.end();
+    // This one waits longer than that for its first word, in the queue and then for a slow engine.
+    const slow = ask(url, 'word '.repeat(20));
+    await waitUntil(() => service.queue.running);
+    const waiting = ask(url, 'me too');
+    await waitUntil(() => lines.some((line) => / left GET \/models\//.test(line)));
+    assert.equal((await slow).status, 200);
+    assert.equal((await waiting).status, 200);
+    assert.equal(engine.stopped, 0);
+    request.destroy();
+});
+
+test('an answer of which too much lies unread is cut off, and nothing goes on being written', async () => {
+    let destroyed = 0;
+    let written = 0;
+    const context = { env: { outgoing: { destroy: () => destroyed++ } } } as unknown as Context;
+    const shape = { contentType: 'text/plain', tellError: () => 'error' };
+    const work = async (send: (text: string) => void) => {
+        for (; written < 1000; written++) send('x'.repeat(100));
+    };
+    const response = await streamed(context, shape, work, () => ({}), 1000);
+    assert.equal(response.status, 200);
+    assert.equal(destroyed, 1);
+    assert.equal(written, 9);
+});
+
 test('a stopping server finishes what it has begun and sends the others away', async (t) => {
     const { loadModel } = withEcho(10);
     const { url, stop, service } = await testServer(t, { loadModel });
@@ -129,6 +166,45 @@ test('Ollama streams lines, and the last one is done', async (t) => {
     const body = JSON.stringify({ prompt: 'three four', stream: false });
     const whole = await fetch(`${url}/api/generate`, { method: 'POST', body });
     assert.equal(((await whole.json()) as { response: string }).response, 'three four');
+});
+
+test('several answers, addresses as people write them, and what is not there', async (t) => {
+    const { loadModel } = withEcho(0);
+    const { url } = await testServer(t, { loadModel });
+    const post = async (path: string, body: string) => await fetch(url + path, { method: 'POST', body });
+    for (const path of ['/chat/completions', '/v1/chat/completions/', '/chat/completions/']) {
+        const response = await post(path, message('one two', { n: 2, mirostat: 1 }));
+        assert.equal(response.headers.get('x-lapidary-ignored'), 'mirostat');
+        const { choices } = (await response.json()) as { choices: { index: number; message: { content: string } }[] };
+        assert.deepEqual(choices.map(({ index, message: { content } }) => [index, content]), [[0, 'one two'], [1, 'one two']]);
+    }
+    const stream = await (await post('/v1/chat/completions', message('one two', { n: 2, stream: true }))).text();
+    const chunks = [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? '') as { id: string; choices: { index: number }[] });
+    assert.deepEqual(chunks.map(({ choices }) => choices[0]?.index), [0, 0, 0, 1, 1, 1]);
+    assert.equal(new Set(chunks.map(({ id }) => id)).size, 1);
+    assert.equal((await fetch(`${url}/models`)).status, 200);
+    const missing = await post('/chat', '{}');
+    assert.equal(missing.status, 404);
+    assert.match(await missing.text(), /there is no POST \/chat: programs find OpenAI's interface under \/v1/);
+    const { port } = await testServer(t, { loadModel, apiKey: 'opal' });
+    const keyed = await fetch(`http://127.0.0.1:${port}/chat/completions`, { method: 'POST', body: message('hi') });
+    assert.equal(keyed.status, 401, 'the key is needed under every name');
+});
+
+test('what waits for its turn is asked as it was sent', async (t) => {
+    const { loadModel } = withEcho(5);
+    const { url, service } = await testServer(t, { loadModel });
+    const first = ask(url, 'a b c d e f g h');
+    await waitUntil(() => service.queue.running);
+    const asked = Array.from({ length: 5 }, (_, i) => ask(url, `number ${i} `));
+    const wrong = await ask(url, 'x', { grammar: 'root ::= "x"' });
+    assert.equal(wrong.status, 400, 'told at once, not on its turn');
+    assert.ok(service.queue.running);
+    for (const [i, one] of asked.entries()) {
+        const { choices } = (await (await one).json()) as { choices: { message: { content: string } }[] };
+        assert.equal(choices[0]?.message.content, `number ${i} `);
+    }
+    assert.equal((await first).status, 200);
 });
 
 test('Ollama clients load and unload a model without asking anything', async (t) => {

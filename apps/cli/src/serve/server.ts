@@ -1,8 +1,8 @@
 // The server as a process: it listens, has patience only for so long, and stops without cutting anybody off in the
 // middle of an answer if it can be helped.
 import { setMaxListeners } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { Lapidary, LapidaryError, messageOf, type LoadOptions } from 'lapidary';
 import { systemCode } from 'lapidary/node';
@@ -55,10 +55,15 @@ interface Timeouts {
     requestMs: number;
     /** How often somebody looks at the clock. */
     everyMs: number;
+    /** How long an answer may lie there without a byte of it being taken. */
+    unreadMs?: number;
 }
 
 // A client that takes longer than this to say what it wants does not want it.
 const usualTimeouts: Timeouts = { headersMs: 15_000, requestMs: 60_000, everyMs: 5000 };
+
+// Half a minute is a laptop that changes networks; after this nobody reads any more.
+const usualUnreadMs = 60_000;
 
 // After this long without a word, a client whose computer was switched off is asked whether it is still there.
 const silenceMs = 30_000;
@@ -102,10 +107,13 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         getRequestListener(app.fetch, {
             // The engine has its own ideas about fetch.
             overrideGlobalObjects: false,
+            // It would cut off a client that is still sending; Node takes the rest and has its own patience.
+            autoCleanupIncoming: false,
             errorHandler: () => new Response('the request is not valid\n', { status: 400 }),
         }),
     );
     server.maxConnections = mostConnections;
+    letGoOfUnread(server, timeouts.unreadMs ?? usualUnreadMs);
     const address = await listen(server, options.host, options.port);
     if (options.apiKey === undefined && !isLoopback(address.address)) {
         server.close();
@@ -129,6 +137,23 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
             await loaded.close();
         },
     };
+}
+
+/**
+ * A connection on which nothing moves, in neither direction, is closed, unless its request is waiting for its turn or its
+ * answer: then there is nothing that the client could have taken.
+ */
+function letGoOfUnread(server: Server, milliseconds: number): void {
+    const asking = new WeakMap<Socket, number>();
+    const count = (socket: Socket, by: number) => asking.set(socket, (asking.get(socket) ?? 0) + by);
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+        count(socket, 1);
+        response.once('close', () => count(socket, -1));
+    });
+    server.setTimeout(milliseconds, (socket) => {
+        const unread = socket.writableLength > 0;
+        if (unread || (asking.get(socket) ?? 0) === 0) socket.destroy();
+    });
 }
 
 /** Beyond this computer only with a key: whoever can reach the port could use it. */

@@ -1,5 +1,6 @@
 // Answers that are sent while they are written.
-import { asHttpError, type HttpError } from './errors.js';
+import { HttpError, asHttpError } from './errors.js';
+import type { Context } from './http.js';
 
 export interface StreamShape {
     contentType: string;
@@ -7,34 +8,47 @@ export interface StreamShape {
     tellError(error: HttpError): string;
 }
 
+/** What may wait for a reader who does not keep up: more than any context can fill. */
+const mostUnread = 16 * 1024 * 1024;
+
 /**
  * The response begins with the first piece, so that an error before it still has its proper status. What is written is
- * kept until the client takes it: a slow reader must not hold up those who wait for the engine.
+ * kept until the client takes it, because a slow reader must not hold up those who wait for the engine; one who lets too
+ * much lie is cut off.
  */
 export async function streamed(
+    c: Context,
     shape: StreamShape,
     work: (send: (text: string) => void) => Promise<void>,
     headers: () => Record<string, string> = () => ({}),
+    mostBytes = mostUnread,
 ): Promise<Response> {
     const encoder = new TextEncoder();
     let open = true;
     let begun: (() => void) | undefined;
     const first = new Promise<void>((resolve) => (begun = resolve));
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-    const body = new ReadableStream<Uint8Array>({
-        start: (started) => {
-            controller = started;
+    const body = new ReadableStream<Uint8Array>(
+        {
+            start: (started) => {
+                controller = started;
+            },
+            cancel: () => {
+                open = false; // the client left; the work is stopped by its own signal
+            },
         },
-        cancel: () => {
-            open = false; // the client left; the work is stopped by its own signal
-        },
-    });
+        new ByteLengthQueuingStrategy({ highWaterMark: mostBytes }),
+    );
     let sent = false;
     const send = (text: string) => {
         if (!open) return;
         sent = true;
         controller?.enqueue(encoder.encode(text));
         begun?.();
+        if ((controller?.desiredSize ?? 1) > 0) return;
+        open = false;
+        c.env.outgoing.destroy();
+        throw new HttpError(503, 'the answer was not read'); // ends the work
     };
     const done = work(send)
         .catch((error: unknown) => {

@@ -66,7 +66,7 @@ test("Ollama's options become the library's, and what has no effect is told", ()
     const { sampling, context, ignored } = readOptions({
         options: { ...kept, num_ctx: 99, mirostat: 1, num_gpu: 4, seed: -1 },
     });
-    assert.deepEqual(sampling, { temperature: 0.5, top_k: 3, max_tokens: 7, stop: ['x'] });
+    assert.deepEqual(sampling, { temperature: 0.5, top_k: 3, max_tokens: 7, stop: ['x'], seed: -1 });
     assert.equal(context, 99);
     assert.deepEqual(ignored, ['mirostat']);
     assert.deepEqual(readOptions({ options: { num_predict: -1 } }).sampling, {});

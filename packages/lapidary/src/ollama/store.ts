@@ -92,6 +92,13 @@ export class OllamaStore {
         };
     }
 
+    /** Texts that come with a model: its licences, or Ollama's template of a prompt. */
+    async texts(model: ResolvedModel, kind: 'license' | 'template'): Promise<string[]> {
+        const texts: string[] = [];
+        for (const layer of layersOf({ config: undefined, layers: model.all }, kind)) texts.push(await this.blobText(layer));
+        return texts;
+    }
+
     /** The bytes of layers, after their sizes were checked. */
     async openLayers(layers: readonly Layer[]): Promise<ByteSource[]> {
         return await openAll(layers, (layer) => this.openBlob(layer));
