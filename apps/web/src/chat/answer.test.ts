@@ -83,6 +83,31 @@ test('an answer that begins again does not say things twice', async () => {
     assert.equal(saved.at(-1)?.reasoning, undefined);
 });
 
+test('an answer that goes on keeps what there was, also when its writer has to begin again', async () => {
+    const saved: Message[] = [];
+    const stats = { promptTokens: 3, completionTokens: 2, completionMs: 100 };
+    const start: Message = { ...empty, content: 'Once', reasoning: 'hm', tokens: [1, 2], stats };
+    const going = new Answer(start, { show: () => undefined, save: async (message) => void saved.push(message) });
+    const tokens = (...ids: number[]): ChatDelta => ({ type: 'tokens', tokens: ids });
+    const abort = Object.assign(new Error('stopped'), { code: 'cancelled' });
+    const deltas = [tokens(3), say(' and'), { type: 'restart' } as const, tokens(4), say(' upon')];
+    await going.run(saying(deltas, () => Promise.reject(abort)), request);
+    const stopped = saved.at(-1);
+    assert.equal(stopped?.content, 'Once upon');
+    assert.equal(stopped?.reasoning, 'hm');
+    assert.deepEqual(stopped?.tokens, [1, 2, 4]);
+    assert.equal(stopped?.stats?.completionTokens, 3);
+    assert.ok((stopped?.stats?.completionMs ?? 0) >= 100, 'the time of both parts');
+    assert.deepEqual(start.tokens, [1, 2], 'what was stored is not touched');
+});
+
+test('what an answer is made of is kept only until it is complete', async () => {
+    const { answer, saved } = setUp();
+    await answer.run(saying([{ type: 'tokens', tokens: [7] }, say('Once')]), request);
+    assert.equal(saved.at(-1)?.status, 'complete');
+    assert.equal(saved.at(-1)?.tokens, undefined);
+});
+
 test('errors are shown as sentences', () => {
     assert.equal(sentence(new Error('no such file')), 'No such file.');
     assert.equal(sentence('What?'), 'What?');

@@ -21,11 +21,18 @@ export class Answer {
     private showTimer: ReturnType<typeof setTimeout> | undefined;
     private savedAt = -Infinity;
     private saving = false;
+    private current: Message;
+    /** Grows in place: a message has thousands. */
+    private tokens: number[] = [];
 
+    /** `start`: an empty answer, or one that goes on. */
     constructor(
-        private current: Message,
+        private readonly start: Message,
         private readonly sinks: AnswerSinks,
-    ) {}
+    ) {
+        this.current = start;
+        this.restart();
+    }
 
     get message(): Message {
         return this.current;
@@ -47,9 +54,10 @@ export class Answer {
             this.change({
                 status: outcome.finish === 'length' ? 'length' : 'complete',
                 model: outcome.model,
-                ...(outcome.stats ? { stats: outcome.stats } : {}),
+                ...(outcome.stats ? { stats: this.wholeStats(outcome.stats) } : {}),
                 ...(outcome.leftOut === undefined ? {} : { leftOut: outcome.leftOut }),
             });
+            if (this.current.status === 'complete') this.forgetTokens();
         } catch (error) {
             if (isAbort(error)) this.change({ status: 'stopped', ...this.roughStats() });
             else this.change({ status: 'failed', problem: sentence(error), ...this.roughStats() });
@@ -65,6 +73,7 @@ export class Answer {
         if (this.saving) return;
         this.saving = true;
         this.savedAt = performance.now();
+        this.change(this.roughStats());
         try {
             await this.sinks.save(this.current);
         } finally {
@@ -73,9 +82,10 @@ export class Answer {
     }
 
     private take(delta: ChatDelta): void {
+        if (delta.type === 'tokens') return this.note(delta.tokens);
+        const { content, reasoning = '', toolCalls = [] } = this.current;
         this.pieces++;
         this.firstPieceAt ??= performance.now();
-        const { content, reasoning = '', toolCalls = [] } = this.current;
         if (delta.type === 'content') this.change({ content: content + delta.text });
         else if (delta.type === 'reasoning') this.change({ reasoning: reasoning + delta.text });
         else if (delta.type === 'tool_call') this.change({ toolCalls: [...toolCalls, delta.call] });
@@ -87,9 +97,14 @@ export class Answer {
         }, showEveryMs);
     }
 
+    private note(tokens: readonly number[]): void {
+        this.tokens.push(...tokens);
+        if (this.current.tokens !== this.tokens) this.change({ tokens: this.tokens });
+    }
+
     private restart(): void {
-        const { reasoning: _reasoning, toolCalls: _toolCalls, ...rest } = this.current;
-        this.current = { ...rest, content: '' };
+        this.current = this.start;
+        this.tokens = [...(this.start.tokens ?? [])];
         this.pieces = 0;
         this.firstPieceAt = undefined;
     }
@@ -98,11 +113,28 @@ export class Answer {
         this.current = { ...this.current, ...fields };
     }
 
+    private forgetTokens(): void {
+        const { tokens: _tokens, ...rest } = this.current;
+        this.current = rest;
+    }
+
+    /** What this request took, and what the answer took before it. */
+    private wholeStats(stats: AnswerStats): AnswerStats {
+        const { tokens, stats: before } = this.start;
+        const { completionMs = 0 } = before ?? {};
+        return {
+            ...stats,
+            completionTokens: (tokens?.length ?? before?.completionTokens ?? 0) + stats.completionTokens,
+            ...(stats.completionMs === undefined ? {} : { completionMs: completionMs + stats.completionMs }),
+        };
+    }
+
     /** Of an answer that did not end by itself nobody counted the prompt. */
     private roughStats(): { stats?: AnswerStats } {
         if (this.firstPieceAt === undefined) return {};
         const completionMs = performance.now() - this.firstPieceAt;
-        return { stats: { promptTokens: 0, completionTokens: this.pieces, completionMs } };
+        const stats = { promptTokens: 0, ...this.start.stats, completionTokens: this.pieces, completionMs };
+        return { stats: this.wholeStats(stats) };
     }
 }
 

@@ -16,13 +16,24 @@ export interface ChatRequest extends Wishes {
     tools?: unknown[];
     /** For the engine in this page. */
     adapters?: readonly AdapterChoice[];
+    /** What there is of the answer already: only the rest is wanted. */
+    begun?: Begun;
+}
+
+export interface Begun {
+    content: string;
+    reasoning?: string;
+    /** What it is made of, if that was told: with the same model the answer then goes on as if it had never stopped. */
+    tokens?: readonly number[];
 }
 
 export type ChatDelta =
     | { type: 'content'; text: string }
     | { type: 'reasoning'; text: string }
     | { type: 'tool_call'; call: ToolCall }
-    /** The answer so far is void: it begins again, because whoever wrote it went away. */
+    /** What the pieces before and after are made of. */
+    | { type: 'tokens'; tokens: number[] }
+    /** What this request brought so far is void: it begins again, because whoever wrote it went away. */
     | { type: 'restart' };
 
 export interface ChatOutcome {

@@ -3,16 +3,17 @@ import {
     ancestorsOf,
     choose,
     pathOf,
-    titleFrom,
     type Conversation,
     type Message,
     type Step,
 } from '../store/conversation.js';
 import type { Database } from '../store/database.js';
+import { drafts } from '../store/drafts.js';
 import { newId } from '../store/ids.js';
 import { Observable } from '../store/observable.js';
+import { titleFrom } from '../store/title.js';
 import { Answer } from './answer.js';
-import { buildRequest, type ChatBackend, type RequestSettings } from './backend.js';
+import { buildRequest, type ChatBackend, type ChatRequest, type RequestSettings } from './backend.js';
 
 // How long a deleted conversation can be brought back by the next visit.
 const keepDeletedMs = 60_000;
@@ -51,7 +52,10 @@ export class Conversations {
     async start(): Promise<void> {
         const all = (await this.database?.conversations()) ?? [];
         const gone = all.filter(({ deletedAt = Infinity }) => deletedAt < Date.now() - keepDeletedMs);
-        for (const { id } of gone) await this.database?.remove(id);
+        for (const { id } of gone) {
+            await this.database?.remove(id);
+            drafts.set(id, '');
+        }
         this.list.set(all.filter((conversation) => !gone.includes(conversation)));
         // The last chance to write before the page goes, as phones do it without asking.
         document.addEventListener('visibilitychange', () => {
@@ -102,6 +106,17 @@ export class Conversations {
     async regenerate(message: Message): Promise<void> {
         const question = this.opened.value.messages.find(({ id }) => id === message.parent);
         if (question) await this.answerTo(question.conversation, question);
+    }
+
+    /** The rest of an answer that was broken off: it grows where it is. */
+    async goOn(message: Message): Promise<void> {
+        const { conversation, messages } = this.opened.value;
+        if (conversation?.id !== message.conversation) return;
+        const { problem: _problem, ...kept } = message;
+        const { content, reasoning, tokens } = message;
+        const request = buildRequest(ancestorsOf(messages, message), this.options.settings());
+        request.begun = { content, ...(reasoning ? { reasoning } : {}), ...(tokens ? { tokens } : {}) };
+        await this.write(conversation, { ...kept, status: 'streaming' }, request);
     }
 
     async answerTool(message: Message, callId: string, text: string): Promise<void> {
@@ -155,16 +170,21 @@ export class Conversations {
     }
 
     private async answerTo(id: string, question: Message): Promise<void> {
-        if (this.answers.value.has(id)) return;
-        const answer = new Answer(newMessage(id, question.id, 'assistant', ''), {
-            show: (message) => this.put(message),
-            save: (message) => this.save(message),
-        });
         const { conversation, messages } = this.opened.value;
         if (conversation?.id !== id) return;
         const request = buildRequest([...ancestorsOf(messages, question), question], this.options.settings());
+        await this.write(conversation, newMessage(id, question.id, 'assistant', ''), request);
+    }
+
+    private async write(conversation: Conversation, start: Message, request: ChatRequest): Promise<void> {
+        const { id } = conversation;
+        if (this.answers.value.has(id)) return;
+        const answer = new Answer(start, {
+            show: (message) => this.put(message),
+            save: (message) => this.save(message),
+        });
         this.setAnswer(id, answer);
-        await this.add(choose(conversation, answer.message), answer.message);
+        await this.add(conversation, answer.message);
         await holding(`lapidary-answer-${id}`, () => answer.run(this.options.backend(), request));
         this.setAnswer(id, undefined);
     }
@@ -180,7 +200,7 @@ export class Conversations {
     private async add(conversation: Conversation, message: Message): Promise<void> {
         const changed = { ...choose(conversation, message), updatedAt: Date.now() };
         const { messages, conversation: current } = this.opened.value;
-        const others = current?.id === conversation.id ? messages : [];
+        const others = current?.id === conversation.id ? messages.filter(({ id }) => id !== message.id) : [];
         this.opened.set({ conversation: changed, messages: [...others, message] });
         this.putInList(changed);
         await this.guard(async () => await this.database?.save(changed, [message]));

@@ -17,20 +17,43 @@ export function remoteBackend(endpoint: Endpoint): ChatBackend {
     return endpoint.kind === 'ollama' ? new OllamaBackend(endpoint) : new OpenAiBackend(endpoint);
 }
 
+// What people copy along with an address: the end of a call in a program's documentation or log.
+const calls = /\/(?:chat\/completions|completions|responses|embeddings|models|api\/(?:chat|generate|tags|version|embed))$/;
+
+/** What was typed or pasted, without the call at its end; with http: where that was left out. What is no address stays. */
+export function baseAddress(typed: string): string {
+    const text = typed.trim();
+    if (text === '') return '';
+    const url = parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+    if (!url || !/^https?:$/.test(url.protocol)) return text;
+    return url.origin + url.pathname.replace(/\/+$/, '').replace(calls, '').replace(/\/+$/, '');
+}
+
+/** Which kind an address belongs to, where it tells. */
+export function kindOf(typed: string): Endpoint['kind'] | undefined {
+    if (/\/api\/(?:chat|generate|tags)\/*$/.test(typed.trim())) return 'ollama';
+    return /\/v1(?:\/(?:chat\/completions|completions|models))?\/*$/.test(typed.trim()) ? 'openai' : undefined;
+}
+
 /** The address of `path` below what the person typed, which may or may not end in /v1 or /api. */
 export function endpointUrl(endpoint: Endpoint, path: string): string {
-    let url: URL;
-    try {
-        url = new URL(endpoint.url);
-    } catch {
-        throw new Error(`'${endpoint.url}' is not a web address; something like http://localhost:11434 is needed`);
-    }
+    const url = parse(baseAddress(endpoint.url));
+    if (!url) throw new Error(`'${endpoint.url}' is not a web address; something like http://localhost:11434 is needed`);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
         throw new Error(`'${url.protocol}' addresses cannot be used, only http: and https:`);
     }
     const prefix = endpoint.kind === 'ollama' ? '/api' : '/v1';
-    const base = url.pathname.replace(/\/+$/, '').replace(new RegExp(`${prefix}$`), '');
+    const ending = endpoint.kind === 'ollama' ? /\/(?:api|v1)$/ : /\/v1$/;
+    const base = url.pathname.replace(/\/+$/, '').replace(ending, '');
     return `${url.origin}${base}${prefix}${path}`;
+}
+
+function parse(address: string): URL | undefined {
+    try {
+        return new URL(address);
+    } catch {
+        return undefined;
+    }
 }
 
 async function post(
@@ -119,7 +142,7 @@ function openAiBody(model: string, request: ChatRequest): Json {
         model,
         stream: true,
         stream_options: { include_usage: true },
-        messages: request.messages.map(openAiMessage),
+        messages: withBegun(request).map(openAiMessage),
         tools: request.tools,
         temperature: request.temperature,
         top_p: request.topP,
@@ -128,6 +151,11 @@ function openAiBody(model: string, request: ChatRequest): Json {
         seed: request.seed,
         max_tokens: request.maxTokens,
     });
+}
+
+/** An answer at the end is one to go on with: llama-server, Ollama and most others read it so. */
+function withBegun({ messages, begun }: ChatRequest): ChatMessage[] {
+    return begun?.content ? [...messages, { role: 'assistant', content: begun.content }] : messages;
 }
 
 export function openAiMessage(message: ChatMessage): Json {
@@ -205,7 +233,7 @@ function ollamaBody(model: string, request: ChatRequest): Json {
     return withoutUndefined({
         model,
         stream: true,
-        messages: request.messages.map(({ role, content, toolCalls }) =>
+        messages: withBegun(request).map(({ role, content, toolCalls }) =>
             withoutUndefined({
                 role,
                 content,

@@ -9,7 +9,7 @@ import {
     type ModelSource,
     type Probe,
 } from 'lapidary';
-import { withoutUndefined, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
+import { withoutUndefined, type Begun, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
 import { openAiMessage } from '../chat/remote.js';
 import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
@@ -189,16 +189,18 @@ export class EngineHost {
         emit: (delta: ChatDelta) => void,
         signal: AbortSignal,
     ): Promise<ChatOutcome> {
-        const { messages, leftOut } = await this.trim(engine, request);
+        const begun = request.begun ? await begunTokens(engine, request.begun) : [];
+        const { messages, leftOut } = await this.trim(engine, request, begun.length);
         // So small a model loses the thread at the usual temperature.
         const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
         const adapters = await this.adapters(engine, request);
-        const params = { ...apiRequest({ ...calm, ...request, messages }), ...(adapters ? { adapters } : {}) };
+        const params = { ...apiRequest({ ...calm, ...request, messages }, begun), ...(adapters ? { adapters } : {}) };
         const stream = await engine.chat.completions.create(params, { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
         if (leftOut > 0) outcome.leftOut = leftOut;
         for await (const { choices, usage, timings } of stream) {
             const delta = choices[0]?.delta;
+            if (delta?.tokens) emit({ type: 'tokens', tokens: delta.tokens });
             if (delta?.reasoning_content) emit({ type: 'reasoning', text: delta.reasoning_content });
             if (delta?.content) emit({ type: 'content', text: delta.content });
             for (const { id, function: called } of delta?.tool_calls ?? []) {
@@ -210,7 +212,7 @@ export class EngineHost {
                 outcome.stats = {
                     ...outcome.stats,
                     promptTokens: usage.prompt_tokens,
-                    completionTokens: usage.completion_tokens,
+                    completionTokens: usage.completion_tokens - begun.length,
                     cachedTokens: usage.prompt_tokens_details.cached_tokens,
                     contextLength: engine.info.contextLength,
                 };
@@ -230,13 +232,14 @@ export class EngineHost {
         return await (await import('./stored-adapters.js')).inEngine(engine, chosen);
     }
 
-    private async trim(engine: LoadedEngine, { messages, maxTokens }: ChatRequest): Promise<Trimmed> {
+    /** `begun`: tokens of the answer that are there already, and need room like the prompt. */
+    private async trim(engine: LoadedEngine, { messages, maxTokens }: ChatRequest, begun: number): Promise<Trimmed> {
         const lengths: number[] = [];
         for (const { content, toolCalls } of messages) {
             const text = content + (toolCalls ?? []).map((call) => call.name + call.arguments).join('');
             lengths.push((await engine.tokenize(text, { addBos: false, parseSpecial: false })).length);
         }
-        return trimToFit(messages, lengths, promptLimit(engine.info.contextLength, maxTokens));
+        return trimToFit(messages, lengths, promptLimit(engine.info.contextLength - begun, maxTokens));
     }
 }
 
@@ -245,7 +248,15 @@ async function workshop() {
     return await import('./training.js');
 }
 
-function apiRequest(request: ChatRequest): ChatCompletionParamsStreaming {
+/** Those that were told, if they are this model's; else the text in its tokens. */
+async function begunTokens(engine: LoadedEngine, begun: Begun): Promise<readonly number[]> {
+    const { content, reasoning = '', tokens = [] } = begun;
+    const text = await engine.detokenize(tokens, { special: false }).catch(() => '');
+    if (tokens.length > 0 && text.includes(content.trim()) && text.includes(reasoning.trim())) return tokens;
+    return [...(await engine.tokenize(content, { addBos: false, parseSpecial: false }))];
+}
+
+function apiRequest(request: ChatRequest, begun: readonly number[]): ChatCompletionParamsStreaming {
     const { messages, tools, topP, topK, minP, repeatPenalty, maxTokens, temperature, seed, thinking } = request;
     const optional = withoutUndefined({
         temperature,
@@ -254,13 +265,15 @@ function apiRequest(request: ChatRequest): ChatCompletionParamsStreaming {
         top_k: topK,
         min_p: minP,
         repeat_penalty: repeatPenalty,
-        max_tokens: maxTokens,
+        max_tokens: maxTokens === undefined ? undefined : maxTokens + begun.length,
+        continue_tokens: begun.length > 0 ? begun : undefined,
         tools: tools as FunctionTool[] | undefined,
     });
     return {
         ...optional,
         messages: messages.map((message) => openAiMessage(message) as unknown as ApiMessage),
         thinking,
+        report_tokens: true,
         stream: true,
         stream_options: { include_usage: true },
     };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ancestorsOf, choose, matches, pathOf, titleFrom, type Conversation, type Message } from './conversation.js';
+import { ancestorsOf, choose, matches, pathOf, type Conversation, type Message } from './conversation.js';
 
 const conversation: Conversation = { id: 'c', title: '', titled: false, createdAt: 0, updatedAt: 0, chosen: {} };
 
@@ -44,13 +44,6 @@ test('the messages before one are found in order', () => {
         ancestorsOf(messages, messages[2] as Message).map(({ id }) => id),
         ['1', '2'],
     );
-});
-
-test('a title is one short line and never half a letter', () => {
-    assert.equal(titleFrom('  Tell me\na story '), 'Tell me a story');
-    assert.equal(titleFrom(' \n '), 'New conversation');
-    assert.equal(titleFrom('word '.repeat(30)), `${'word '.repeat(12).trim()}…`);
-    assert.equal(titleFrom('💎'.repeat(80)), `${'💎'.repeat(60)}…`);
 });
 
 test('a search wants every word, in any case and any place', () => {

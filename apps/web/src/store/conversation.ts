@@ -41,6 +41,8 @@ export interface Message {
     leftOut?: number;
     /** One sentence, when the status is `failed`. */
     problem?: string;
+    /** Of an answer that is not complete: what it is made of, so that it can be continued exactly. */
+    tokens?: number[];
 }
 
 export interface Conversation {
@@ -104,18 +106,6 @@ export function ancestorsOf(messages: readonly Message[], message: Message): Mes
         next = next.parent === null ? undefined : byId.get(next.parent);
     }
     return path;
-}
-
-const longestTitle = 60;
-
-/** A title from the first thing that was said. */
-export function titleFrom(text: string): string {
-    const line = text.replace(/\s+/g, ' ').trim();
-    const letters = [...line];
-    if (letters.length <= longestTitle) return line || 'New conversation';
-    const cut = letters.slice(0, longestTitle).join('');
-    const space = cut.lastIndexOf(' ');
-    return `${space > longestTitle / 2 ? cut.slice(0, space) : cut}…`;
 }
 
 /** Whether every word of the query occurs, in any case. */

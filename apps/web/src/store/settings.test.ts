@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaults, parseSettings } from './settings.js';
+import { defaults, parseSettings, rangeProblem } from './settings.js';
 
 test('settings survive being stored', () => {
     const mine = { ...defaults, theme: 'dark' as const, temperature: 0.3, seed: 0, system: 'Be kind.' };
@@ -11,6 +11,15 @@ test('settings that make no sense become the defaults', () => {
     for (const text of [null, '', 'nonsense', '7', 'null', '[]']) assert.deepEqual(parseSettings(text), defaults);
     const strange = { theme: 'pink', temperature: 'hot', topP: null, endpoint: { kind: 'x', url: 3 }, useEndpoint: 'yes' };
     assert.deepEqual(parseSettings(JSON.stringify(strange)), defaults);
+});
+
+test('a number out of its range is refused in a sentence, wherever it comes from', () => {
+    assert.equal(rangeProblem('temperature', 99), 'Not used: a number from 0 to 5 is needed.');
+    assert.equal(rangeProblem('seed', 1.5), 'Not used: a whole number from 0 to 4,294,967,295 is needed.');
+    assert.ok(rangeProblem('topP', NaN));
+    assert.equal(rangeProblem('temperature', 5), undefined);
+    const stored = parseSettings(JSON.stringify({ temperature: 99, topK: 40, maxTokens: -1 }));
+    assert.deepEqual([stored.temperature, stored.topK, stored.maxTokens], [undefined, 40, undefined]);
 });
 
 test('adapters are read one by one: what is damaged is left out', () => {

@@ -80,7 +80,10 @@ export function parseSettings(text: string | null): Settings {
     };
     for (const name of numericSettings) {
         const value = from[name];
-        if (typeof value === 'number' && Number.isFinite(value)) settings[name] = name === 'temperature' ? Math.min(value, 2) : value;
+        if (typeof value !== 'number') continue;
+        // An earlier version took more.
+        const meant = name === 'temperature' ? Math.min(value, ranges.temperature.max) : value;
+        if (rangeProblem(name, meant) === undefined) settings[name] = meant;
     }
     const endpoint = from['endpoint'];
     if (typeof endpoint === 'object' && endpoint !== null) {
@@ -115,6 +118,33 @@ export const numericSettings = [
     'maxTokens',
     'contextLength',
 ] as const;
+
+export type NumericSetting = (typeof numericSettings)[number];
+
+export interface Range {
+    min: number;
+    max: number;
+    whole: boolean;
+}
+
+export const ranges: Record<NumericSetting, Range> = {
+    temperature: { min: 0, max: 2, whole: false },
+    topP: { min: 0, max: 1, whole: false },
+    topK: { min: 0, max: 1000, whole: true },
+    minP: { min: 0, max: 1, whole: false },
+    repeatPenalty: { min: 0.1, max: 5, whole: false },
+    seed: { min: 0, max: 2 ** 32 - 1, whole: true },
+    maxTokens: { min: 1, max: 2 ** 20, whole: true },
+    contextLength: { min: 128, max: 2 ** 20, whole: true },
+};
+
+/** Why the number cannot be used, in a sentence; undefined when it can. */
+export function rangeProblem(name: NumericSetting, value: number): string | undefined {
+    const { min, max, whole } = ranges[name];
+    if (value >= min && value <= max && (!whole || Number.isInteger(value))) return undefined;
+    const kind = whole ? 'whole number' : 'number';
+    return `Not used: a ${kind} from ${min} to ${max.toLocaleString('en')} is needed.`;
+}
 
 function read(): Settings {
     try {

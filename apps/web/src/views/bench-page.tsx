@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import type { BenchWish } from '../engine/protocol.js';
+import { benches, forgetBenches, keepBench, type Measured } from '../store/benches.js';
 import { useObserved } from '../store/observable.js';
 import { CopyButton } from './copy.js';
-import { formatBytes, formatRate } from './format.js';
+import { formatBytes, formatMoment, formatRate } from './format.js';
 import { describeState } from './model-chip.js';
 import { Facts, PageFrame, type PageProps } from './page.js';
 import { useTask } from './use-task.js';
@@ -19,8 +20,13 @@ export function BenchPage({ onMenu }: PageProps) {
     const state = useObserved(engine.state);
     const [wish, setWish] = useState<BenchWish>({ prompt: 128, decode: 32, runs: 3 });
     const [progress, setProgress] = useState({ done: 0, total: 1 });
-    const task = useTask<Record<string, unknown>>();
-    const json = task.result && JSON.stringify(task.result, null, 2);
+    const task = useTask<Measured>();
+    const kept = useObserved(benches);
+    const reasonId = useId();
+    // The last one is shown in full, also when it was measured at an earlier visit.
+    const result = task.result ?? kept[0];
+    const json = result && JSON.stringify(result, null, 2);
+    const ready = state.phase === 'ready';
     return (
         <PageFrame onMenu={onMenu} title="Bench" intro="How fast the loaded model reads and writes on this device.">
             <form
@@ -28,7 +34,11 @@ export function BenchPage({ onMenu }: PageProps) {
                 onSubmit={(event) => {
                     event.preventDefault();
                     setProgress({ done: 0, total: 1 });
-                    task.run(async (signal) => await engine.call('bench', wish, setProgress, signal));
+                    task.run(async (signal) => {
+                        const measured = await engine.call('bench', wish, setProgress, signal);
+                        keepBench(measured);
+                        return measured;
+                    });
                 }}
             >
                 <p>
@@ -59,9 +69,21 @@ export function BenchPage({ onMenu }: PageProps) {
                         </button>
                     </>
                 ) : (
-                    <button type="submit" class="button primary" disabled={state.phase !== 'ready'}>
+                    <button
+                        type="submit"
+                        class="button primary"
+                        disabled={!ready}
+                        aria-describedby={ready ? undefined : reasonId}
+                    >
                         Measure
                     </button>
+                )}
+                {!ready && !task.running && (
+                    <p class="faint" id={reasonId}>
+                        {state.phase === 'loading'
+                            ? 'Waits until the model is loaded.'
+                            : 'A model must be loaded first: choose one on Models.'}
+                    </p>
                 )}
             </form>
             {task.problem && (
@@ -69,39 +91,96 @@ export function BenchPage({ onMenu }: PageProps) {
                     {task.problem}
                 </p>
             )}
-            {task.result && json && (
+            {result && json ? (
                 <section aria-live="polite">
+                    <h2 class={task.result ? 'only-spoken' : undefined}>
+                        {task.result ? 'Result' : `Last result, ${describe(result)}`}
+                    </h2>
                     <div class="results">
-                        <Result label="tokens/s read" value={task.result['prefill_tps']} />
-                        <Result label="tokens/s written" value={task.result['decode_tps']} />
+                        <Result label="tokens/s read" value={result['prefill_tps']} />
+                        <Result label="tokens/s written" value={result['decode_tps']} />
                     </div>
-                    <Facts facts={factsOf(task.result)} />
+                    <Facts facts={factsOf(result)} />
                     <p class="buttons">
                         <CopyButton text={json} label="Copy the result as JSON" words="Copy JSON" />
                     </p>
-                    <pre class="json" tabIndex={0}>
-                        {json}
-                    </pre>
+                    <details>
+                        <summary>Everything that was measured</summary>
+                        <pre class="json" tabIndex={0} aria-label="The result as JSON">
+                            {json}
+                        </pre>
+                    </details>
                 </section>
+            ) : (
+                <p class="faint">
+                    What is measured is kept here, so that models and settings can be compared. It takes some seconds.
+                </p>
+            )}
+            {kept.length > 1 && (
+                <section>
+                    <h2>Earlier results</h2>
+                    <ul class="model-list benches">
+                        {kept.slice(1).map((one, index) => (
+                            <li key={index}>
+                                <div>
+                                    <strong>{word(one, 'model') || 'A model'}</strong>
+                                    <span class="fit">{describe(one)}</span>
+                                </div>
+                                <span class="num">
+                                    {rate(one, 'prefill_tps')} read · {rate(one, 'decode_tps')} written tokens/s
+                                </span>
+                            </li>
+                        ))}
+                    </ul>
+                </section>
+            )}
+            {kept.length > 0 && (
+                <button
+                    type="button"
+                    class="button"
+                    onClick={() => {
+                        task.clear();
+                        forgetBenches();
+                    }}
+                >
+                    Forget all results
+                </button>
             )}
         </PageFrame>
     );
 }
 
 /** What a written token costs, as far as this device tells. */
-function factsOf(result: Record<string, unknown>): [string, string][] {
+function factsOf(result: Measured): [string, string][] {
     const facts: [string, string][] = [];
     const add = (name: string, label: string, words: (value: number) => string) => {
         const value = result[name];
         if (typeof value === 'number') facts.push([label, words(value)]);
     };
     add('decode_gpu_ms', 'GPU time a token', (ms) => `${ms} ms`);
-    add('dispatches_per_token', 'Dispatches a token', String);
-    add('submits_per_token', 'Submits a token', String);
+    add('dispatches_per_token', 'Kernels run a token', String);
+    add('submits_per_token', 'Times the GPU is asked a token', String);
     add('weight_bytes_per_token', 'Weights read a token', formatBytes);
     add('bytes_per_second', 'Weights read a second', formatBytes);
     add('bandwidth_share', 'Of the memory’s bandwidth', (share) => `${Math.round(share * 100)} %`);
     return facts;
+}
+
+/** Where and when. Results come from storage: what is missing is left out. */
+function describe(one: Measured): string {
+    const at = Date.parse(word(one, 'measured_at'));
+    const backend = word(one, 'backend');
+    return [backend && `on the ${backend.toUpperCase()}`, Number.isNaN(at) ? '' : formatMoment(at)].filter(Boolean).join(', ');
+}
+
+function word(one: Measured, name: string): string {
+    const value = one[name];
+    return typeof value === 'string' ? value : '';
+}
+
+function rate(one: Measured, name: string): string {
+    const value = one[name];
+    return typeof value === 'number' ? formatRate(value) : '–';
 }
 
 function Result({ label, value }: { label: string; value: unknown }) {

@@ -23,17 +23,19 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
         document.title = conversation ? `${conversation.title} · Lapidary` : 'Lapidary';
     }, [conversation?.title]);
 
-    // Escape stops, wherever one is.
+    // Escape stops, wherever one is, unless it closes something that lies over the page.
+    const frame = useRef<HTMLDivElement>(null);
     useEffect(() => {
         const stop = (event: KeyboardEvent) => {
-            if (event.key === 'Escape' && !event.defaultPrevented) conversations.stop();
+            if (event.key !== 'Escape' || event.defaultPrevented || frame.current?.closest('[inert]')) return;
+            conversations.stop();
         };
         document.addEventListener('keydown', stop);
         return () => document.removeEventListener('keydown', stop);
     }, []);
 
     return (
-        <div class={`chat${path.length === 0 ? ' empty' : ''}`}>
+        <div ref={frame} class={`chat${path.length === 0 ? ' empty' : ''}`}>
             <header class="bar">
                 <IconButton icon="menu" label="Open the menu" class="only-phone" onClick={onMenu} />
                 <h1 tabIndex={-1} dir="auto" class={conversation ? undefined : 'only-spoken'}>
@@ -65,7 +67,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
                 <Refusal />
                 <FileAgain />
             </div>
-            <Composer answering={answer !== undefined} focusKey={conversation?.id ?? 'new'} />
+            <Composer answering={answer !== undefined} conversation={conversation?.id ?? 'new'} />
             {path.length === 0 && <WelcomeBelow onPick={(text) => void conversations.send(text)} />}
             <Narrator message={answer ? last : undefined} />
         </div>

@@ -1,8 +1,9 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { sentence } from '../chat/answer.js';
 import type { EngineState } from '../engine/protocol.js';
 import { appended, takeText } from '../files/incoming.js';
+import { drafts } from '../store/drafts.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { TryGpuAgain, whyOf } from './caution.js';
@@ -12,26 +13,49 @@ import { describeState } from './model-chip.js';
 const builtinAdvice = 'A small model for children’s stories; it knows no facts.';
 const usualAdvice = 'Answers may be wrong; check what matters.';
 
-export function Composer({ answering, focusKey }: { answering: boolean; focusKey: string }) {
+// There is one on the page.
+const inputId = 'composer-input';
+
+/** Ready to type, but no keyboard that jumps up on a phone. */
+export function focusComposer(): void {
+    if (matchMedia('(pointer: fine)').matches) document.getElementById(inputId)?.focus();
+}
+
+/** `conversation`: whose draft it is; `new` for the one to come. */
+export function Composer({ answering, conversation }: { answering: boolean; conversation: string }) {
     const { conversations, engine } = useApp();
     const state = useObserved(engine.state);
-    const { useEndpoint } = useObserved(settings);
-    const [text, setText] = useState('');
+    const { useEndpoint, endpoint } = useObserved(settings);
+    const [, redraw] = useState(0);
+    const [refusal, setRefusal] = useState('');
+    const underId = useId();
     const input = useRef<HTMLTextAreaElement>(null);
+    const text = drafts.get(conversation);
     useGrowing(input, text);
 
-    // Ready to type, but no keyboard that jumps up on a phone.
     useEffect(() => {
-        if (matchMedia('(pointer: fine)').matches) input.current?.focus();
-    }, [focusKey]);
+        setRefusal('');
+        focusComposer();
+    }, [conversation]);
 
+    const write = (next: string) => {
+        drafts.set(conversation, next);
+        setRefusal('');
+        redraw((count) => count + 1);
+    };
     // Dropped anywhere on the page.
-    useEffect(() => takeText((more) => setText((before) => appended(before, more))), []);
-
+    useEffect(() => takeText((more) => write(appended(drafts.get(conversation), more))), [conversation]);
+    const paste = (event: ClipboardEvent) => {
+        const reader = useEndpoint ? endpoint.model || 'The endpoint' : state.name || 'This model';
+        const problem = refusePaste(event.clipboardData, reader);
+        if (problem === undefined) return;
+        event.preventDefault();
+        setRefusal(problem);
+    };
     const send = () => {
         const said = text.trim();
         if (said === '' || answering) return;
-        setText('');
+        write('');
         void conversations.send(said);
     };
     const stop = () => conversations.stop();
@@ -48,15 +72,17 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
             <div class="field">
                 <textarea
                     ref={input}
+                    id={inputId}
                     rows={1}
-                    aria-label="Message"
                     dir="auto"
+                    aria-label="Message"
+                    aria-describedby={underId}
                     placeholder={waiting ? 'Write already; the model is nearly there' : 'Write a message'}
                     value={text}
-                    onInput={(event) => setText(event.currentTarget.value)}
+                    onInput={(event) => write(event.currentTarget.value)}
+                    onPaste={paste}
                     onKeyDown={(event) => {
-                        // Enter while composing (Japanese, Chinese …) chooses a word.
-                        if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+                        if (!isSending(event)) return;
                         event.preventDefault();
                         send();
                     }}
@@ -71,8 +97,16 @@ export function Composer({ answering, focusKey }: { answering: boolean; focusKey
                     </button>
                 )}
             </div>
-            <p class="under">
-                {useEndpoint ? 'Answers come from the endpoint in the settings.' : <EngineLine state={state} />}
+            <p class="under" id={underId}>
+                {refusal !== '' ? (
+                    <span class="problem" role="alert">
+                        {refusal}
+                    </span>
+                ) : useEndpoint ? (
+                    'Answers come from the endpoint in the settings.'
+                ) : (
+                    <EngineLine state={state} />
+                )}
             </p>
         </form>
     );
@@ -97,6 +131,21 @@ function EngineLine({ state }: { state: EngineState }) {
             <span>{builtin ? builtinAdvice : usualAdvice}</span>
         </>
     );
+}
+
+/** What cannot be pasted, in a sentence. Text always can, also where a picture of it comes along. */
+function refusePaste(pasted: DataTransfer | null, reader: string): string | undefined {
+    const files = [...(pasted?.files ?? [])];
+    if (!pasted || files.length === 0 || pasted.types.includes('text/plain')) return undefined;
+    if (files.every(({ type }) => type.startsWith('image/'))) {
+        return `${reader} cannot see pictures yet: say in words what is in it.`;
+    }
+    return `${reader} cannot read files yet: open the file, and paste its text.`;
+}
+
+/** Enter sends; with Shift it is a new line, and while composing (Japanese, Chinese …) it chooses a word. */
+export function isSending(event: KeyboardEvent): boolean {
+    return event.key === 'Enter' && !event.shiftKey && !event.isComposing;
 }
 
 /** As high as its text, up to what the stylesheet allows. */

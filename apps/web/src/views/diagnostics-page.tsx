@@ -1,5 +1,5 @@
 import { Lapidary, type CheckReport, type Probe } from 'lapidary';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import type { Diagnostics, EngineState, SelfTest } from '../engine/protocol.js';
 import { useObserved } from '../store/observable.js';
@@ -27,6 +27,10 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
             return { ...told, storage: (await navigator.storage?.estimate?.()) ?? {} };
         });
     useEffect(look, [state.phase]);
+    const probe = report.result?.probe;
+    const noTest = whyNoTest(state);
+    const noKernels = probe && !probe.gpu ? 'There is no GPU whose kernels could be checked.' : undefined;
+    const reasonsId = useId();
     const all = { ...report.result, standing, selfTest: test.result, kernels: kernels.result, page: pageFacts() };
     return (
         <PageFrame
@@ -42,7 +46,8 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
                 <button
                     type="button"
                     class="button"
-                    disabled={test.running || state.phase !== 'ready'}
+                    disabled={test.running || noTest !== undefined}
+                    aria-describedby={noTest && reasonsId}
                     onClick={() => test.run(async (signal) => await engine.call('selfTest', undefined, undefined, signal))}
                 >
                     {test.running ? 'Testing…' : 'Run the self-test'}
@@ -55,7 +60,8 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
                     <button
                         type="button"
                         class="button"
-                        disabled={!report.result?.probe?.gpu}
+                        disabled={!probe?.gpu}
+                        aria-describedby={noKernels && reasonsId}
                         onClick={() => {
                             setChecked({ done: 0, total: 0 });
                             kernels.run(async (signal) => await Lapidary.check({}, { signal, onProgress: setChecked }));
@@ -65,11 +71,16 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
                     </button>
                 )}
             </p>
+            {(noTest ?? noKernels) !== undefined && (
+                <p class="faint reasons" id={reasonsId}>
+                    {[noTest, noKernels].filter(Boolean).join(' ')}
+                </p>
+            )}
             {kernels.running && (
                 <p>
                     <progress max={checked.total || 1} value={checked.done} aria-label="Checking every kernel" />{' '}
                     <span class="faint">
-                        {checked.total === 0 ? 'Fetching the workshop…' : `${checked.done} of ${checked.total} cases`}
+                        {checked.total === 0 ? 'Fetching the checks…' : `${checked.done} of ${checked.total} cases`}
                     </span>
                 </p>
             )}
@@ -97,16 +108,28 @@ export function DiagnosticsPage({ onMenu }: PageProps) {
     );
 }
 
+function whyNoTest({ phase }: EngineState): string | undefined {
+    if (phase === 'ready') return undefined;
+    return phase === 'loading'
+        ? 'The self-test waits until the model is loaded.'
+        : 'The self-test needs a model: load one on Models.';
+}
+
+const wishes = { auto: 'the GPU if there is one, else the CPU', gpu: 'the GPU', cpu: 'the CPU' };
+
 function engineFacts(state: EngineState, standing: string): [string, string][] {
     const { info, name, wish } = state;
     const facts: [string, string][] = [
         ['Model', name || 'none'],
-        ['State', describeState(state)],
-        ['Where', standing === 'guest' ? 'in another tab of this browser' : 'in this tab'],
+        ['State', state.phase === 'ready' ? 'ready' : describeState(state)],
+        ['Runs in', standing === 'guest' ? 'another tab of this browser' : 'this tab'],
     ];
-    if (wish) facts.push(['Asked for', `backend ${wish.backend}`]);
-    if (info) facts.push(['Chosen', `${info.backend}: ${info.why}`], ['Worker', info.worker ? 'yes' : 'no']);
-    if (info?.adapter) facts.push(['Adapter', info.adapter]);
+    if (wish) facts.push(['Asked for', wishes[wish.backend]]);
+    if (info) {
+        facts.push(['Runs on', `the ${info.backend.toUpperCase()}: ${info.why}`]);
+        facts.push(['Beside the page', info.worker ? 'yes, in a thread of its own' : 'no, in the page itself']);
+    }
+    if (info?.adapter) facts.push(['GPU in use', info.adapter]);
     return facts;
 }
 
@@ -114,34 +137,53 @@ function memoryFacts(state: EngineState, report: Report | undefined): [string, s
     const facts: [string, string][] = [];
     const { info } = state;
     if (info) {
-        facts.push([`Weights on the ${info.backend.toUpperCase()}`, formatBytes(info.weightBytes)]);
-        facts.push(['Context', `${formatCount(info.contextLength)} tokens × ${info.maxConversations} conversations`]);
+        facts.push(['Weights', `${formatBytes(info.weightBytes)}, in the ${info.backend.toUpperCase()}’s memory`]);
+        facts.push(['Context', `${formatCount(info.contextLength)} tokens for each of ${info.maxConversations} conversations`]);
         const memory = info.description['memory'];
         if (typeof memory === 'object' && memory !== null) {
             for (const [key, bytes] of Object.entries(memory)) {
-                if (typeof bytes === 'number') facts.push([key.replaceAll('_', ' '), formatBytes(bytes)]);
+                if (typeof bytes === 'number' && key !== 'weights') facts.push([memoryName(key), formatBytes(bytes)]);
             }
         }
     }
     const heap = (performance as { memory?: { usedJSHeapSize: number } }).memory;
     if (heap) facts.push(['Scripts of this page', formatBytes(heap.usedJSHeapSize)]);
-    if (report?.storage.usage !== undefined) facts.push(['Stored in this browser', formatBytes(report.storage.usage)]);
+    const { usage = 0 } = report?.storage ?? {};
+    if (usage > 0) facts.push(['Stored in this browser', formatBytes(usage)]);
     return facts;
+}
+
+/** The engine's own names, in words. */
+function memoryName(key: string): string {
+    const [, what, tokens] = /^(kv_cache|total)_at_(\d+)$/.exec(key) ?? [];
+    const context = `${formatCount(Number(tokens))} tokens of context`;
+    if (what === 'kv_cache') return `For ${context}`;
+    if (what === 'total') return `Weights and ${context}`;
+    if (key === 'per_layer_embeddings') return 'Embeddings of single layers, which can stay in the file';
+    const words = key.replaceAll('_', ' ');
+    return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function describeWebGpu({ webgpu, gpu }: Probe): string {
+    if (!webgpu) return 'not in this browser, so the CPU computes';
+    if (!gpu) return 'there, but no GPU behind it, so the CPU computes';
+    return gpu.software ? 'there, but its GPU is made of software and slower than the CPU' : 'yes';
 }
 
 function ProbeSection({ probe }: { probe: Probe | undefined }) {
     if (!probe) return null;
     const { gpu } = probe;
     const facts: [string, string][] = [
-        ['WebGPU', probe.webgpu ? 'yes' : 'not in this browser: the CPU computes'],
-        ['Private file system', probe.opfs ? 'yes' : 'no'],
-        ['Workers', probe.workers ? 'yes' : 'no'],
-        ['Memory (a guess)', formatBytes(probe.estimatedMemory)],
+        ['WebGPU', describeWebGpu(probe)],
+        ['Files of the page’s own', probe.opfs ? 'yes: models are kept there' : 'no: models are fetched at every visit'],
+        ['Threads', probe.workers ? 'yes' : 'no: the page halts while the model computes'],
+        ['Memory for a model', `about ${formatBytes(probe.estimatedMemory)}; browsers do not tell exactly`],
     ];
     if (gpu) {
-        facts.push(['Adapter', gpu.adapter + (gpu.software ? ' (software)' : '')], ['Features', gpu.features.join(', ')]);
-        facts.push(['Largest buffer', formatBytes(gpu.limits.maxBufferSize)]);
-        if (gpu.bandwidth !== undefined) facts.push(['Memory bandwidth', `${formatBytes(gpu.bandwidth)}/s`]);
+        facts.push(['GPU', gpu.adapter === 'unknown' ? 'the browser does not tell its name' : gpu.adapter]);
+        facts.push(['Largest piece of its memory', formatBytes(gpu.limits.maxBufferSize)]);
+        if (gpu.bandwidth !== undefined) facts.push(['Moves in its memory', `${formatBytes(gpu.bandwidth)}/s`]);
+        facts.push(['It can', gpu.features.join(', ') || 'nothing beyond the common core']);
     }
     return (
         <section>
@@ -177,7 +219,7 @@ function KernelResult({ report }: { report: CheckReport }) {
             <h2>Kernels</h2>
             <p class={failed > 0 ? 'problem' : ''}>
                 {failed === 0 ? `All ${cases.length} cases are right` : `${failed} of ${cases.length} cases are wrong`} on{' '}
-                {adapter}, in {(ms / 1000).toFixed(1)} s.
+                {adapter || 'a GPU without a name'}, in {(ms / 1000).toFixed(1)} s.
             </p>
             <ul class="self-test">
                 {wrong.map(({ kernel, format, variant, shape, error, limit, problem }) => (

@@ -43,3 +43,8 @@ export function dayOf(time: number, now = Date.now()): string {
     if (days < 31) return 'This month';
     return new Date(time).toLocaleDateString('en', { month: 'long', year: 'numeric' });
 }
+
+/** "18 Nov 2026, 14:05" */
+export function formatMoment(time: number): string {
+    return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+}

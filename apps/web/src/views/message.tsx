@@ -1,10 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import type { Answer } from '../chat/answer.js';
 import { Markdown } from '../markdown/markdown.js';
 import type { Message, Step, ToolCall } from '../store/conversation.js';
-import { useGrowing } from './composer.js';
+import { useObserved } from '../store/observable.js';
+import { focusComposer } from './composer.js';
 import { CopyButton } from './copy.js';
+import { Edit } from './edit.js';
+import { foldOf } from './fold.js';
 import { formatCount, formatRate } from './format.js';
 import { Gem } from './gem.js';
 import { Icon, IconButton } from './icons.js';
@@ -25,18 +28,28 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
     const { conversations } = useApp();
     const { message } = step;
     const [editing, setEditing] = useState(false);
+    const frame = useRef<HTMLLIElement>(null);
+    const edited = useRef(false);
+    useEffect(() => {
+        // Who looked and changed nothing is back at the button.
+        if (edited.current && !editing) frame.current?.querySelector<HTMLElement>('.edit-button')?.focus();
+        edited.current = editing;
+    }, [editing]);
     const writing = message.status === 'streaming';
-    const again = () => void conversations.regenerate(message);
+    const again = busy ? undefined : () => void conversations.regenerate(message);
+    const goOn = busy || !isLast || !canGoOn(message) ? undefined : () => void conversations.goOn(message);
     return (
-        <li class={`message ${message.role}${isLast ? ' last' : ''}`} aria-busy={writing}>
+        <li ref={frame} class={`message ${message.role}${isLast ? ' last' : ''}`} aria-busy={writing}>
             <h2 class="only-spoken">{message.model ?? speakers[message.role]}</h2>
-            {message.role === 'assistant' && <Gem busy={writing} />}
             {editing ? (
                 <Edit
                     text={message.content}
                     onDone={(text) => {
                         setEditing(false);
-                        if (text !== undefined && text !== message.content) void conversations.edit(message, text);
+                        if (text === undefined || text === message.content) return;
+                        edited.current = false;
+                        void conversations.edit(message, text);
+                        focusComposer();
                     }}
                 />
             ) : (
@@ -52,24 +65,29 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                             onResult={(text) => void conversations.answerTool(message, call.id, text)}
                         />
                     ))}
-                    {writing && message.content === '' && !message.reasoning && <Waiting />}
                     {message.leftOut !== undefined && (
                         <p class="ending">
                             The conversation has outgrown the model’s context: its first{' '}
                             {message.leftOut === 1 ? 'message was' : `${message.leftOut} messages were`} left out.
                         </p>
                     )}
-                    <Ending message={message} onAgain={busy ? undefined : again} />
+                    <Ending message={message} onGoOn={goOn} onAgain={again} />
                 </div>
             )}
             {!editing && (
                 <div class="actions">
+                    {writing && <Working message={message} />}
                     <Branches step={step} disabled={busy} />
                     {!writing && message.content !== '' && <CopyButton text={message.content} label="Copy message" />}
                     {message.role === 'user' && !busy && (
-                        <IconButton icon="edit" label="Edit and ask again" onClick={() => setEditing(true)} />
+                        <IconButton
+                            icon="edit"
+                            label="Edit and ask again"
+                            class="edit-button"
+                            onClick={() => setEditing(true)}
+                        />
                     )}
-                    {message.role === 'assistant' && !busy && (
+                    {message.role === 'assistant' && again && (
                         <IconButton icon="again" label="Answer again" onClick={again} />
                     )}
                     <Speed message={message} answer={answer} />
@@ -82,8 +100,31 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
 function Content({ message }: { message: Message }) {
     if (message.content === '') return null;
     if (message.role === 'assistant') return <Markdown text={message.content} growing={message.status === 'streaming'} />;
-    if (message.role === 'tool') return <pre class="tool-result" dir="auto">{message.content}</pre>;
-    return <p class="said" dir="auto">{message.content}</p>;
+    if (message.role === 'tool') {
+        return (
+            <pre class="tool-result" dir="auto">
+                {message.content}
+            </pre>
+        );
+    }
+    return <Said text={message.content} />;
+}
+
+function Said({ text }: { text: string }) {
+    const [open, setOpen] = useState(false);
+    const fold = useMemo(() => foldOf(text), [text]);
+    return (
+        <>
+            <p class="said" dir="auto">
+                {fold && !open ? fold.beginning : text}
+            </p>
+            {fold && (
+                <button type="button" class="link unfold" aria-expanded={open} onClick={() => setOpen(!open)}>
+                    {open ? 'Show less' : fold.all}
+                </button>
+            )}
+        </>
+    );
 }
 
 function Thinking({ text, now }: { text: string; now: boolean }) {
@@ -95,22 +136,32 @@ function Thinking({ text, now }: { text: string; now: boolean }) {
     );
 }
 
-function Waiting() {
-    const { phase } = useApp().engine.state.value;
+/** The stone glints while something is being made. */
+function Working({ message }: { message: Message }) {
+    const { phase } = useObserved(useApp().engine.state);
+    const begun = message.content !== '' || message.reasoning !== undefined;
     return (
-        <p class="waiting" role="status">
-            <span class="only-spoken">{phase === 'loading' ? 'Waiting for the model' : 'The model is reading'}</span>
-            <span class="dots" aria-hidden="true">
-                <i />
-                <i />
-                <i />
-            </span>
-        </p>
+        <span class="working" role="status">
+            <Gem busy />
+            {!begun && <span>{phase === 'loading' ? 'Waiting for the model' : 'Reading'}</span>}
+        </span>
     );
 }
 
+/** A call is all or nothing; of text every beginning can be continued. */
+function canGoOn({ status, content, toolCalls, tokens }: Message): boolean {
+    const broken = status === 'stopped' || status === 'length' || status === 'interrupted' || status === 'failed';
+    return broken && !toolCalls?.length && (content !== '' || (tokens?.length ?? 0) > 0);
+}
+
+interface EndingProps {
+    message: Message;
+    onGoOn: (() => void) | undefined;
+    onAgain: (() => void) | undefined;
+}
+
 /** How it ended, unless it ended well. */
-function Ending({ message, onAgain }: { message: Message; onAgain: (() => void) | undefined }) {
+function Ending({ message, onGoOn, onAgain }: EndingProps) {
     const words: Partial<Record<Message['status'], string>> = {
         stopped: 'Stopped.',
         interrupted: 'The page was closed before this was finished.',
@@ -120,10 +171,16 @@ function Ending({ message, onAgain }: { message: Message; onAgain: (() => void) 
     const text = words[message.status];
     if (text === undefined) return null;
     const serious = message.status === 'failed';
+    const lost = serious || message.status === 'interrupted';
     return (
         <p class={`ending${serious ? ' problem' : ''}`} role={serious ? 'alert' : undefined}>
             {text}
-            {(serious || message.status === 'interrupted') && onAgain && (
+            {onGoOn && (
+                <button type="button" class="link" onClick={onGoOn}>
+                    Go on
+                </button>
+            )}
+            {lost && onAgain && (
                 <button type="button" class="link" onClick={onAgain}>
                     Try again
                 </button>
@@ -227,45 +284,5 @@ function Speed({ message, answer }: { message: Message; answer: Answer | undefin
         <span class="speed" title={details.filter(Boolean).join(', ')}>
             {[message.model, `${formatCount(completionTokens)} tokens`, rate].filter(Boolean).join(' · ')}
         </span>
-    );
-}
-
-function Edit({ text, onDone }: { text: string; onDone: (text?: string) => void }) {
-    const [value, setValue] = useState(text);
-    const input = useRef<HTMLTextAreaElement>(null);
-    useGrowing(input, value);
-    useEffect(() => {
-        input.current?.focus();
-        input.current?.setSelectionRange(text.length, text.length);
-    }, []);
-    return (
-        <form
-            class="edit"
-            onSubmit={(event) => {
-                event.preventDefault();
-                onDone(value.trim() || undefined);
-            }}
-            onKeyDown={(event) => {
-                if (event.key !== 'Escape') return;
-                event.preventDefault();
-                onDone();
-            }}
-        >
-            <textarea
-                ref={input}
-                dir="auto"
-                aria-label="Edit message"
-                value={value}
-                onInput={(event) => setValue(event.currentTarget.value)}
-            />
-            <div class="buttons">
-                <button type="button" class="button" onClick={() => onDone()}>
-                    Cancel
-                </button>
-                <button type="submit" class="button primary">
-                    Ask again
-                </button>
-            </div>
-        </form>
     );
 }

@@ -15,7 +15,8 @@ export function Narrator({ message }: { message: Message | undefined }) {
             spoken.current = { id: '', length: 0, text: '' };
             return;
         }
-        if (state.id !== message.id) Object.assign(state, { id: message.id, length: 0 });
+        // What is there already is not new: the answer may have been broken off and go on.
+        if (state.id !== message.id) Object.assign(state, { id: message.id, length: content.length });
         state.text = content;
         const end = lastSentenceEnd(content);
         if (end <= state.length) return;

@@ -1,30 +1,29 @@
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { useApp, wishFor } from '../app.js';
 import { parseTools } from '../chat/backend.js';
-import { listRemoteModels } from '../chat/remote.js';
+import { baseAddress, kindOf, listRemoteModels } from '../chat/remote.js';
 import { useObserved } from '../store/observable.js';
-import { settings, type Endpoint, type Settings } from '../store/settings.js';
+import {
+    rangeProblem,
+    ranges,
+    settings,
+    type Endpoint,
+    type NumericSetting,
+    type Settings,
+} from '../store/settings.js';
 import { AdapterList } from './finetune/adapters-card.js';
 import { saveFile } from './save-file.js';
 import { PageFrame, type PageProps } from './page.js';
 import { useTask } from './use-task.js';
 
-interface NumberField {
-    name: 'temperature' | 'topP' | 'topK' | 'minP' | 'repeatPenalty' | 'seed' | 'maxTokens' | 'contextLength';
-    label: string;
-    min: number;
-    max: number;
-    step: number | 'any';
-}
-
-const sampling: NumberField[] = [
-    { name: 'temperature', label: 'Temperature', min: 0, max: 2, step: 'any' },
-    { name: 'topP', label: 'Top-p', min: 0, max: 1, step: 'any' },
-    { name: 'topK', label: 'Top-k', min: 0, max: 1000, step: 1 },
-    { name: 'minP', label: 'Min-p', min: 0, max: 1, step: 'any' },
-    { name: 'repeatPenalty', label: 'Repeat penalty', min: 0.1, max: 5, step: 'any' },
-    { name: 'seed', label: 'Seed', min: 0, max: 2 ** 32 - 1, step: 1 },
-    { name: 'maxTokens', label: 'Longest answer, in tokens', min: 1, max: 2 ** 20, step: 1 },
+const sampling: { name: NumericSetting; label: string }[] = [
+    { name: 'temperature', label: 'Temperature' },
+    { name: 'topP', label: 'Top-p' },
+    { name: 'topK', label: 'Top-k' },
+    { name: 'minP', label: 'Min-p' },
+    { name: 'repeatPenalty', label: 'Repeat penalty' },
+    { name: 'seed', label: 'Seed' },
+    { name: 'maxTokens', label: 'Longest answer, in tokens' },
 ];
 
 export function SettingsPage({ onMenu }: PageProps) {
@@ -53,8 +52,8 @@ export function SettingsPage({ onMenu }: PageProps) {
                 <h2>Sampling</h2>
                 <p class="faint">Empty fields follow what the model’s makers recommend.</p>
                 <div class="row">
-                    {sampling.map((field) => (
-                        <NumberInput key={field.name} field={field} value={value} />
+                    {sampling.map(({ name, label }) => (
+                        <NumberInput key={name} name={name} label={label} value={value} />
                     ))}
                 </div>
             </section>
@@ -106,10 +105,7 @@ function EngineSettings({ value }: { value: Settings }) {
                         <option value="cpu">the CPU</option>
                     </select>
                 </label>
-                <NumberInput
-                    field={{ name: 'contextLength', label: 'Context, in tokens', min: 128, max: 2 ** 20, step: 1 }}
-                    value={value}
-                />
+                <NumberInput name="contextLength" label="Context, in tokens" value={value} />
             </div>
             {changed && (
                 <p>
@@ -126,7 +122,19 @@ function EngineSettings({ value }: { value: Settings }) {
 function EndpointSettings({ value }: { value: Settings }) {
     const { endpoint, useEndpoint } = value;
     const models = useTask<string[]>();
-    const change = (fields: Partial<Endpoint>) => settings.update({ endpoint: { ...endpoint, ...fields } });
+    const change = (fields: Partial<Endpoint>) =>
+        settings.update({ endpoint: { ...settings.value.endpoint, ...fields } });
+    const tidy = () => {
+        const { url, kind } = settings.value.endpoint;
+        change({ url: baseAddress(url), kind: kindOf(url) ?? kind });
+    };
+    const ask = async (signal: AbortSignal) => {
+        const listed = await listRemoteModels(settings.value.endpoint, signal);
+        const { model } = settings.value.endpoint;
+        // Somebody who asks for a list wants one of it.
+        if (listed[0] !== undefined && !listed.includes(model)) change({ model: listed[0] });
+        return listed;
+    };
     return (
         <section class="card">
             <h2>Endpoint</h2>
@@ -135,66 +143,78 @@ function EndpointSettings({ value }: { value: Settings }) {
                 checked={useEndpoint}
                 onChange={(on) => settings.update({ useEndpoint: on })}
             />
-            <div class="row">
-                <label>
-                    <span>Kind</span>
-                    <select
-                        value={endpoint.kind}
-                        onChange={({ currentTarget }) => change({ kind: currentTarget.value as Endpoint['kind'] })}
-                    >
-                        <option value="openai">OpenAI-compatible</option>
-                        <option value="ollama">Ollama</option>
-                    </select>
-                </label>
-                <label class="wide">
-                    <span>Address</span>
-                    <input
-                        type="url"
-                        placeholder={endpoint.kind === 'ollama' ? 'http://localhost:11434' : 'http://localhost:8080/v1'}
-                        value={endpoint.url}
-                        onInput={({ currentTarget }) => change({ url: currentTarget.value })}
-                    />
-                </label>
-                <label>
-                    <span>Model</span>
-                    <input
-                        list="endpoint-models"
-                        value={endpoint.model}
-                        onInput={({ currentTarget }) => change({ model: currentTarget.value })}
-                    />
-                    <datalist id="endpoint-models">
-                        {models.result?.map((name) => <option key={name} value={name} />)}
-                    </datalist>
-                </label>
-                <label>
-                    <span>Key, if it wants one</span>
-                    <input
-                        type="password"
-                        autocomplete="off"
-                        value={endpoint.key}
-                        onInput={({ currentTarget }) => change({ key: currentTarget.value })}
-                    />
-                </label>
-            </div>
-            <p class="buttons">
-                <button
-                    type="button"
-                    class="button"
-                    disabled={models.running || endpoint.url === ''}
-                    onClick={() => models.run(async (signal) => await listRemoteModels(endpoint, signal))}
-                >
-                    Ask for its models
-                </button>
-                <span role="status">
-                    {models.problem ? (
-                        <span class="problem">{models.problem}</span>
-                    ) : (
-                        models.result && `${models.result.length} models: ${models.result.slice(0, 5).join(', ')}`
-                    )}
-                </span>
-            </p>
+            <form
+                class="endpoint"
+                noValidate
+                onSubmit={(event) => {
+                    event.preventDefault();
+                    tidy();
+                    models.run(ask);
+                }}
+            >
+                <div class="row">
+                    <label>
+                        <span>Kind</span>
+                        <select
+                            value={endpoint.kind}
+                            onChange={({ currentTarget }) => change({ kind: currentTarget.value as Endpoint['kind'] })}
+                        >
+                            <option value="openai">OpenAI-compatible</option>
+                            <option value="ollama">Ollama</option>
+                        </select>
+                    </label>
+                    <label class="wide">
+                        <span>Address</span>
+                        <input
+                            type="url"
+                            placeholder={endpoint.kind === 'ollama' ? 'http://localhost:11434' : 'http://localhost:8080/v1'}
+                            value={endpoint.url}
+                            onInput={({ currentTarget }) => change({ url: currentTarget.value })}
+                            onBlur={tidy}
+                        />
+                    </label>
+                    <label>
+                        <span>Model</span>
+                        <input
+                            list="endpoint-models"
+                            value={endpoint.model}
+                            onInput={({ currentTarget }) => change({ model: currentTarget.value })}
+                        />
+                        <datalist id="endpoint-models">
+                            {models.result?.map((name) => <option key={name} value={name} />)}
+                        </datalist>
+                    </label>
+                    <label>
+                        <span>Key, if it wants one</span>
+                        <input
+                            type="password"
+                            autocomplete="off"
+                            value={endpoint.key}
+                            onInput={({ currentTarget }) => change({ key: currentTarget.value })}
+                        />
+                    </label>
+                </div>
+                <p class="buttons">
+                    <button type="submit" class="button" disabled={models.running || endpoint.url.trim() === ''}>
+                        Ask for its models
+                    </button>
+                    <span role="status">
+                        {models.problem ? (
+                            <span class="problem">{models.problem}</span>
+                        ) : (
+                            models.result && describeModels(models.result)
+                        )}
+                    </span>
+                </p>
+            </form>
         </section>
     );
+}
+
+function describeModels(names: string[]): string {
+    if (names.length === 0) return 'It has no models yet.';
+    const shown = names.slice(0, 5).join(', ');
+    return names.length === 1 ? `One model: ${shown}` : `${names.length} models: ${shown}${names.length > 5 ? ' …' : ''}`;
 }
 
 function DataSettings() {
@@ -229,10 +249,12 @@ function Check({ label, checked, onChange }: { label: string; checked: boolean; 
     );
 }
 
-function NumberInput({ field, value }: { field: NumberField; value: Settings }) {
-    const { name, label, min, max, step } = field;
+function NumberInput({ name, label, value }: { name: NumericSetting; label: string; value: Settings }) {
+    const { min, max, whole } = ranges[name];
+    const problemId = useId();
     // What is being typed may not be a number yet.
     const [text, setText] = useState(() => String(value[name] ?? ''));
+    const [problem, setProblem] = useState<string>();
     return (
         <label>
             <span>{label}</span>
@@ -241,16 +263,27 @@ function NumberInput({ field, value }: { field: NumberField; value: Settings }) 
                 inputMode="decimal"
                 min={min}
                 max={max}
-                step={step}
+                step={whole ? 1 : 'any'}
                 placeholder="automatic"
+                aria-invalid={problem !== undefined}
+                aria-describedby={problem && problemId}
                 value={text}
                 onInput={({ currentTarget }) => {
                     setText(currentTarget.value);
-                    const number = currentTarget.valueAsNumber;
-                    const valid = Number.isFinite(number) && number >= min && number <= max;
-                    if (valid || currentTarget.value === '') settings.update({ [name]: valid ? number : undefined });
+                    const empty = currentTarget.value === '' && !currentTarget.validity.badInput;
+                    const wrong = empty ? undefined : rangeProblem(name, currentTarget.valueAsNumber);
+                    setProblem(wrong);
+                    // Meanwhile the last good one stays.
+                    if (wrong === undefined) {
+                        settings.update({ [name]: empty ? undefined : currentTarget.valueAsNumber });
+                    }
                 }}
             />
+            {problem && (
+                <small id={problemId} class="problem" role="alert">
+                    {problem}
+                </small>
+            )}
         </label>
     );
 }

@@ -9,6 +9,7 @@ import { DropTarget } from './drop-target.js';
 import { Notices, announce, notify } from './notices.js';
 import type { PageProps } from './page.js';
 import { Sidebar } from './sidebar.js';
+import { useDrawer } from './use-drawer.js';
 
 // The chat must be there at once; the other pages may come when they are wanted.
 const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
@@ -22,7 +23,7 @@ const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
 export function Shell() {
     const app = useApp();
     const where = useObserved(route);
-    const [menuOpen, setMenuOpen] = useState(false);
+    const drawer = useDrawer();
     const main = useRef<HTMLElement>(null);
     const conversation = where.page === 'chat' ? where.conversation : undefined;
 
@@ -30,12 +31,10 @@ export function Shell() {
         if (where.page !== 'chat') return;
         void app.conversations.open(conversation).then((found) => {
             if (found) return;
-            notify('That conversation is not here any more.');
+            notify('That conversation is not in this browser. Here is a new one.');
             navigate({ page: 'chat' }, true);
         });
     }, [where.page, conversation]);
-
-    useEffect(() => setMenuOpen(false), [where.page, conversation]);
 
     const { phase, name } = useObserved(app.engine.state);
     useEffect(() => {
@@ -44,17 +43,17 @@ export function Shell() {
     }, [phase, name]);
 
     return (
-        <div class={`shell${menuOpen ? ' menu-open' : ''}`}>
-            <button type="button" class="skip button" onClick={() => main.current?.focus()}>
+        <div class={`shell${drawer.open ? ' menu-open' : ''}`}>
+            <button type="button" class="skip button" inert={drawer.open} onClick={() => main.current?.focus()}>
                 Skip to the page
             </button>
-            <Sidebar open={menuOpen} onClose={() => setMenuOpen(false)} />
-            {menuOpen && <div class="curtain" onClick={() => setMenuOpen(false)} />}
-            <main ref={main} tabIndex={-1}>
+            <Sidebar drawer={drawer} />
+            {drawer.open && <div class="curtain" onClick={drawer.close} />}
+            <main ref={main} tabIndex={-1} inert={drawer.open}>
                 {where.page === 'chat' ? (
-                    <ChatPage onMenu={() => setMenuOpen(true)} />
+                    <ChatPage onMenu={drawer.show} />
                 ) : (
-                    <OtherPage key={where.page} page={where.page} onMenu={() => setMenuOpen(true)} />
+                    <OtherPage key={where.page} page={where.page} onMenu={drawer.show} />
                 )}
             </main>
             <DropTarget />

@@ -11,6 +11,7 @@ import { Icon, IconButton, type IconName } from './icons.js';
 import { Menu } from './menu.js';
 import { announce, notify } from './notices.js';
 import { saveFile } from './save-file.js';
+import type { Drawer } from './use-drawer.js';
 
 const links: { page: Page; label: string; icon: IconName }[] = [
     { page: 'models', label: 'Models', icon: 'cube' },
@@ -20,7 +21,8 @@ const links: { page: Page; label: string; icon: IconName }[] = [
     { page: 'settings', label: 'Settings', icon: 'sliders' },
 ];
 
-export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function Sidebar({ drawer }: { drawer: Drawer }) {
+    const { open, close, follow } = drawer;
     const where = useObserved(route);
     const frame = useRef<HTMLElement>(null);
     useEffect(() => {
@@ -30,30 +32,29 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
         <aside
             ref={frame}
             class="sidebar"
+            role={open ? 'dialog' : undefined}
+            aria-modal={open || undefined}
             aria-label="Conversations and pages"
-            onKeyDown={(event) => {
-                if (event.key === 'Escape' && open) onClose();
-            }}
+            onClick={follow}
         >
             <div class="brand">
-                <a href={hrefOf({ page: 'chat' })} onClick={onClose}>
+                <a href={hrefOf({ page: 'chat' })}>
                     <Gem />
                     <span>Lapidary</span>
                 </a>
-                <IconButton icon="close" label="Close the menu" class="only-phone" onClick={onClose} />
+                <IconButton icon="close" label="Close the menu" class="only-phone" onClick={close} />
             </div>
-            <a class="button new-chat" href={hrefOf({ page: 'chat' })} onClick={onClose}>
+            <a class="button new-chat" href={hrefOf({ page: 'chat' })}>
                 <Icon name="plus" />
                 New chat
             </a>
-            <ConversationList onPick={onClose} />
+            <ConversationList />
             <nav class="pages" aria-label="Pages">
                 {links.map(({ page, label, icon }) => (
                     <a
                         key={page}
                         href={hrefOf({ page })}
                         aria-current={where.page === page ? 'page' : undefined}
-                        onClick={onClose}
                     >
                         <Icon name={icon} />
                         {label}
@@ -85,7 +86,7 @@ function ThemeButton() {
     );
 }
 
-function ConversationList({ onPick }: { onPick: () => void }) {
+function ConversationList() {
     const app = useApp();
     const all = useObserved(app.conversations.list).filter(({ deletedAt }) => deletedAt === undefined);
     const where = useObserved(route);
@@ -123,7 +124,10 @@ function ConversationList({ onPick }: { onPick: () => void }) {
                 </label>
             )}
             <nav class="conversations" aria-label="Conversations">
-                {found && shown.length === 0 && <p class="faint">Nothing found.</p>}
+                {all.length === 0 && (
+                    <p class="faint">Conversations will be listed here. They stay in this browser.</p>
+                )}
+                {found && shown.length === 0 && <p class="faint">Nothing found for “{query.trim()}”.</p>}
                 {[...groups].map(([day, conversations]) => (
                     <section key={day}>
                         <h2>{day}</h2>
@@ -133,7 +137,6 @@ function ConversationList({ onPick }: { onPick: () => void }) {
                                     key={conversation.id}
                                     conversation={conversation}
                                     current={conversation.id === current}
-                                    onPick={onPick}
                                 />
                             ))}
                         </ul>
@@ -144,7 +147,7 @@ function ConversationList({ onPick }: { onPick: () => void }) {
     );
 }
 
-function Entry({ conversation, current, onPick }: { conversation: Conversation; current: boolean; onPick: () => void }) {
+function Entry({ conversation, current }: { conversation: Conversation; current: boolean }) {
     const app = useApp();
     const { id, title } = conversation;
     const [renaming, setRenaming] = useState(false);
@@ -180,7 +183,6 @@ function Entry({ conversation, current, onPick }: { conversation: Conversation; 
                 aria-current={current ? 'page' : undefined}
                 title={title}
                 dir="auto"
-                onClick={onPick}
             >
                 {answering && <span class="dot" title="Being answered" />}
                 {title}
@@ -216,7 +218,9 @@ function Rename({ title, onDone }: { title: string; onDone: (title?: string) => 
                 defaultValue={title}
                 onBlur={(event) => onDone(event.currentTarget.value)}
                 onKeyDown={(event) => {
-                    if (event.key === 'Escape') onDone();
+                    if (event.key !== 'Escape') return;
+                    event.preventDefault(); // it leaves the field, and nothing else
+                    onDone();
                 }}
             />
         </form>
