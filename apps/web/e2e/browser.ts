@@ -84,3 +84,13 @@ export class Visitor {
 export async function prepareSettings(context: BrowserContext, settings: object): Promise<void> {
     await context.addInitScript((text) => localStorage.setItem('lapidary-settings', text), JSON.stringify(settings));
 }
+
+/** Settings changed while the page is open, as by another tab. */
+export async function changeSettings(page: Page, settings: object): Promise<void> {
+    await page.evaluate((changes) => {
+        const stored = JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as object;
+        const text = JSON.stringify({ ...stored, ...changes });
+        localStorage.setItem('lapidary-settings', text);
+        dispatchEvent(new StorageEvent('storage', { key: 'lapidary-settings', newValue: text }));
+    }, settings);
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openApp } from './app.js';
-import { Visitor, prepareSettings } from './browser.js';
+import { Visitor, changeSettings, prepareSettings } from './browser.js';
 
 const app = openApp();
 const brief = { maxTokens: 24, seed: 7 };
@@ -35,12 +35,7 @@ test('an answer can be stopped, asked for again, and its question edited; nothin
         assert.match(first, /Stopped\./);
         await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
 
-        await page.evaluate(() => {
-            const stored = JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as object;
-            const text = JSON.stringify({ ...stored, maxTokens: 12 });
-            localStorage.setItem('lapidary-settings', text);
-            dispatchEvent(new StorageEvent('storage', { key: 'lapidary-settings', newValue: text }));
-        });
+        await changeSettings(page, { maxTokens: 12 });
         await page.getByRole('button', { name: 'Answer again' }).click();
         await page.getByText('2/2').waitFor();
         await person.answer();
@@ -57,6 +52,14 @@ test('an answer can be stopped, asked for again, and its question edited; nothin
         await page.locator('.message.user').getByRole('button', { name: 'Previous version' }).click();
         await page.locator('.message.user .said', { hasText: 'Tell me a long story' }).waitFor();
         assert.match(await person.answer(), /Stopped\./);
+
+        // The rest of it, where it is.
+        const text = async () => await person.answers.first().locator('.markdown').innerText();
+        const begun = await text();
+        await page.getByRole('button', { name: 'Go on' }).click();
+        await page.getByText('Stopped.').waitFor({ state: 'detached' });
+        await person.answer();
+        assert.ok((await text()).startsWith(begun), `${begun} … ${await text()}`);
         person.checkHarmless();
     });
 });
@@ -230,7 +233,7 @@ test('the whole chat works with the keyboard alone, and an answer is spoken in s
         await page.getByText('2/2').waitFor();
         await visitor.answer();
 
-        for (const landmark of ['main', 'aside', 'nav', 'header', 'h1']) {
+        for (const landmark of ['main', '[role=complementary]', 'nav', 'header', 'h1']) {
             assert.ok((await page.locator(landmark).count()) > 0, landmark);
         }
         const unnamed = await page.locator('button, a, input, textarea').evaluateAll((all) =>

@@ -184,19 +184,47 @@ test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async
         await page.getByLabel('Runs').fill('1');
         await page.getByRole('button', { name: 'Measure' }).click();
         // The names are those of `lapidary bench --json`: it is the same measurement.
-        const measured = JSON.parse(await page.locator('pre.json').innerText()) as Record<string, unknown>;
+        const measured = JSON.parse((await page.locator('pre.json').textContent()) ?? '') as Record<string, unknown>;
         assert.deepEqual([measured['prompt_tokens'], measured['decode_tokens'], measured['backend']], [32, 8, 'cpu']);
         for (const name of ['prefill_tps', 'decode_tps', 'weight_bytes_per_token', 'bytes_per_second']) {
             assert.ok(Number(measured[name]) > 0, name);
         }
 
+        const rates = await page.locator('.results').innerText();
+        await page.getByRole('button', { name: 'Measure' }).click();
+        await page.locator('.benches li').waitFor();
+
         await page.getByRole('link', { name: 'Diagnostics' }).click();
         await page.getByRole('button', { name: 'Run the self-test' }).click();
         await page.locator('.self-test .passed').nth(2).waitFor();
         assert.equal(await page.locator('.self-test .problem').count(), 0);
+        const facts = await page.locator('.page').innerText();
+        assert.doesNotMatch(facts, /kv cache|per layer|backend auto|\(a guess\)/i, 'words for people');
+
+        // What was measured is still there, also after a reload.
+        await page.goBack();
+        await page.locator('.benches li').waitFor();
+        await page.reload();
+        await page.locator('.benches li').waitFor();
+        const earlier = rates.split('\n').filter((part) => /\d/.test(part));
+        for (const rate of earlier) assert.ok((await page.locator('.benches').innerText()).includes(rate), rate);
 
         await page.getByRole('link', { name: 'Settings' }).click();
         await page.getByLabel('System prompt').fill('You are a hen.');
+        const stored = async () =>
+            await page.evaluate(() => JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as Record<string, unknown>);
+        await page.getByLabel('Temperature').fill('99');
+        await page.getByText('Not used: a number from 0 to 5 is needed.').waitFor();
+        assert.equal((await stored())['temperature'], undefined);
+        await page.getByLabel('Temperature').fill('0.5');
+        await page.getByText('Not used:').waitFor({ state: 'detached' });
+        assert.equal((await stored())['temperature'], 0.5);
+        // An address as one finds it in a log; the models are asked for with Enter.
+        await page.getByLabel('Address').fill(`${app.site.url}/v1/chat/completions`);
+        await page.getByLabel('Key').press('Enter');
+        await page.getByText('2 models: first-model, second-model').waitFor();
+        const endpoint = { kind: 'openai', url: `${app.site.url}/v1`, key: '', model: 'first-model' };
+        assert.deepEqual((await stored())['endpoint'], endpoint);
         await page.getByRole('button', { name: /Theme/ }).click();
         await page.getByRole('button', { name: /Theme/ }).click();
         assert.equal(await page.evaluate(() => document.documentElement.dataset['theme']), 'dark');

@@ -54,6 +54,7 @@ export class Site {
     private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
         const { pathname } = new URL(request.url ?? '/', this.url);
         this.asked.push(pathname);
+        if (pathname === '/v1/models') return this.listRemote(response);
         if (pathname === '/v1/chat/completions') return this.answer(response);
         if (pathname === '/api/ollama/models') return this.listOllama(response);
         if (this.silent && pathname.startsWith('/fixtures/')) return;
@@ -92,6 +93,11 @@ export class Site {
         }
         response.write(`data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 9 } })}\n\n`);
         response.end('data: [DONE]\n\n');
+    }
+
+    private listRemote(response: ServerResponse): void {
+        const data = ['first-model', 'second-model'].map((id) => ({ id, object: 'model' }));
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data }));
     }
 
     private listOllama(response: ServerResponse): void {

@@ -10,7 +10,7 @@ import { TryGpuAgain, whyOf } from './caution.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
 
-const builtinAdvice = 'A small model for children’s stories; it knows no facts.';
+const builtinAdvice = 'Storyteller writes small stories and knows no facts.';
 const usualAdvice = 'Answers may be wrong; check what matters.';
 
 // There is one on the page.
@@ -105,14 +105,15 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                 ) : useEndpoint ? (
                     'Answers come from the endpoint in the settings.'
                 ) : (
-                    <EngineLine state={state} />
+                    <EngineLine state={state} begun={conversation !== 'new'} />
                 )}
             </p>
         </form>
     );
 }
 
-function EngineLine({ state }: { state: EngineState }) {
+/** One thing at a time: before the first message what there is to know about this device, then about the answers. */
+function EngineLine({ state, begun }: { state: EngineState; begun: boolean }) {
     const { phase, name, info, wish } = state;
     const held = wish?.caution === 'held';
     if (phase === 'failed') return <span class="problem">{describeState(state)}</span>;
@@ -120,17 +121,15 @@ function EngineLine({ state }: { state: EngineState }) {
     const builtin = wish?.choice.kind === 'builtin';
     // Who has no GPU should know why it is slow.
     const fallback = info?.backend === 'cpu' && (held || wish?.backend === 'auto');
-    return (
-        <>
-            {fallback && <span>{sentence(whyOf(state))} </span>}
-            {held && (
-                <>
-                    <TryGpuAgain />{' '}
-                </>
-            )}
-            <span>{builtin ? builtinAdvice : usualAdvice}</span>
-        </>
-    );
+    if (held && fallback) {
+        return (
+            <>
+                {sentence(whyOf(state))} <TryGpuAgain />
+            </>
+        );
+    }
+    if (fallback && !begun) return <>{sentence(whyOf(state))}</>;
+    return <>{builtin ? builtinAdvice : usualAdvice}</>;
 }
 
 /** What cannot be pasted, in a sentence. Text always can, also where a picture of it comes along. */

@@ -282,7 +282,12 @@ function Speed({ message, answer }: { message: Message; answer: Answer | undefin
     ];
     return (
         <span class="speed" title={details.filter(Boolean).join(', ')}>
-            {[message.model, `${formatCount(completionTokens)} tokens`, rate].filter(Boolean).join(' · ')}
+            {[message.model, `${formatCount(completionTokens)} tokens`, rate].filter(Boolean).map((part, index) => (
+                <span key={index}>
+                    {index > 0 && ' · '}
+                    {part}
+                </span>
+            ))}
         </span>
     );
 }

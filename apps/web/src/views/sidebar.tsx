@@ -24,15 +24,15 @@ const links: { page: Page; label: string; icon: IconName }[] = [
 export function Sidebar({ drawer }: { drawer: Drawer }) {
     const { open, close, follow } = drawer;
     const where = useObserved(route);
-    const frame = useRef<HTMLElement>(null);
+    const frame = useRef<HTMLDivElement>(null);
     useEffect(() => {
         if (open) frame.current?.querySelector<HTMLElement>('a, button')?.focus();
     }, [open]);
     return (
-        <aside
+        <div
             ref={frame}
             class="sidebar"
-            role={open ? 'dialog' : undefined}
+            role={open ? 'dialog' : 'complementary'}
             aria-modal={open || undefined}
             aria-label="Conversations and pages"
             onClick={follow}
@@ -62,7 +62,7 @@ export function Sidebar({ drawer }: { drawer: Drawer }) {
                 ))}
                 <ThemeButton />
             </nav>
-        </aside>
+        </div>
     );
 }
 

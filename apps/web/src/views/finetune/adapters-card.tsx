@@ -65,7 +65,7 @@ export function AdapterList() {
         <section class="adapters" aria-label="Adapters">
             <h2>Adapters</h2>
             {kept.length === 0 ? (
-                <p class="faint">None yet. What is trained here, or imported, is kept in this browser.</p>
+                <p class="faint">No adapters yet. Teach a model something on Fine-tune, or import one; they are kept in this browser.</p>
             ) : (
                 <ul class="model-list">
                     {kept.map((adapter) => (
