@@ -214,7 +214,7 @@ test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async
         const stored = async () =>
             await page.evaluate(() => JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as Record<string, unknown>);
         await page.getByLabel('Temperature').fill('99');
-        await page.getByText('Not used: a number from 0 to 5 is needed.').waitFor();
+        await page.getByText('Not used: a number from 0 to 2 is needed.').waitFor();
         assert.equal((await stored())['temperature'], undefined);
         await page.getByLabel('Temperature').fill('0.5');
         await page.getByText('Not used:').waitFor({ state: 'detached' });

@@ -93,12 +93,9 @@ test('a pasted picture is refused in a sentence, text goes in, and what is long 
                 [files, text] as const,
             );
         assert.equal(await paste([['photo.png', 'image/png']]), false);
-        await page.getByRole('alert').filter({ hasText: 'Storyteller cannot see pictures yet' }).waitFor();
-        assert.equal(await paste([['notes.pdf', 'application/pdf']]), false);
-        await page.getByRole('alert').filter({ hasText: 'cannot read files yet' }).waitFor();
+        await page.getByText('Storyteller cannot see pictures yet.').waitFor();
+        assert.equal(await messageBox.inputValue(), '');
         assert.equal(await paste([['cells.png', 'image/png']], 'a\tb'), true, 'a table brings a picture of itself');
-        await messageBox.fill('x');
-        await page.getByRole('alert').waitFor({ state: 'detached' });
 
         await visitor.say(Array.from({ length: 412 }, (_, i) => `line ${i}`).join('\n'));
         const said = page.locator('.message.user .said');

@@ -14,12 +14,12 @@ test('settings that make no sense become the defaults', () => {
 });
 
 test('a number out of its range is refused in a sentence, wherever it comes from', () => {
-    assert.equal(rangeProblem('temperature', 99), 'Not used: a number from 0 to 5 is needed.');
+    assert.equal(rangeProblem('temperature', 99), 'Not used: a number from 0 to 2 is needed.');
     assert.equal(rangeProblem('seed', 1.5), 'Not used: a whole number from 0 to 4,294,967,295 is needed.');
     assert.ok(rangeProblem('topP', NaN));
-    assert.equal(rangeProblem('temperature', 5), undefined);
+    assert.equal(rangeProblem('temperature', 2), undefined);
     const stored = parseSettings(JSON.stringify({ temperature: 99, topK: 40, maxTokens: -1 }));
-    assert.deepEqual([stored.temperature, stored.topK, stored.maxTokens], [undefined, 40, undefined]);
+    assert.deepEqual([stored.temperature, stored.topK, stored.maxTokens], [2, 40, undefined]);
 });
 
 test('adapters are read one by one: what is damaged is left out', () => {

@@ -25,33 +25,21 @@ export function focusComposer(): void {
 export function Composer({ answering, conversation }: { answering: boolean; conversation: string }) {
     const { conversations, engine } = useApp();
     const state = useObserved(engine.state);
-    const { useEndpoint, endpoint } = useObserved(settings);
+    const { useEndpoint } = useObserved(settings);
     const [, redraw] = useState(0);
-    const [refusal, setRefusal] = useState('');
     const underId = useId();
     const input = useRef<HTMLTextAreaElement>(null);
     const text = drafts.get(conversation);
     useGrowing(input, text);
 
-    useEffect(() => {
-        setRefusal('');
-        focusComposer();
-    }, [conversation]);
+    useEffect(focusComposer, [conversation]);
 
     const write = (next: string) => {
         drafts.set(conversation, next);
-        setRefusal('');
         redraw((count) => count + 1);
     };
     // Dropped anywhere on the page.
     useEffect(() => takeText((more) => write(appended(drafts.get(conversation), more))), [conversation]);
-    const paste = (event: ClipboardEvent) => {
-        const reader = useEndpoint ? endpoint.model || 'The endpoint' : state.name || 'This model';
-        const problem = refusePaste(event.clipboardData, reader);
-        if (problem === undefined) return;
-        event.preventDefault();
-        setRefusal(problem);
-    };
     const send = () => {
         const said = text.trim();
         if (said === '' || answering) return;
@@ -80,7 +68,6 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                     placeholder={waiting ? 'Write already; the model is nearly there' : 'Write a message'}
                     value={text}
                     onInput={(event) => write(event.currentTarget.value)}
-                    onPaste={paste}
                     onKeyDown={(event) => {
                         if (!isSending(event)) return;
                         event.preventDefault();
@@ -98,11 +85,7 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                 )}
             </div>
             <p class="under" id={underId}>
-                {refusal !== '' ? (
-                    <span class="problem" role="alert">
-                        {refusal}
-                    </span>
-                ) : useEndpoint ? (
+                {useEndpoint ? (
                     'Answers come from the endpoint in the settings.'
                 ) : (
                     <EngineLine state={state} begun={conversation !== 'new'} />
@@ -130,16 +113,6 @@ function EngineLine({ state, begun }: { state: EngineState; begun: boolean }) {
     }
     if (fallback && !begun) return <>{sentence(whyOf(state))}</>;
     return <>{builtin ? builtinAdvice : usualAdvice}</>;
-}
-
-/** What cannot be pasted, in a sentence. Text always can, also where a picture of it comes along. */
-function refusePaste(pasted: DataTransfer | null, reader: string): string | undefined {
-    const files = [...(pasted?.files ?? [])];
-    if (!pasted || files.length === 0 || pasted.types.includes('text/plain')) return undefined;
-    if (files.every(({ type }) => type.startsWith('image/'))) {
-        return `${reader} cannot see pictures yet: say in words what is in it.`;
-    }
-    return `${reader} cannot read files yet: open the file, and paste its text.`;
 }
 
 /** Enter sends; with Shift it is a new line, and while composing (Japanese, Chinese …) it chooses a word. */
