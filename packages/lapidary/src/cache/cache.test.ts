@@ -336,6 +336,27 @@ test('leftovers that nobody can use are cleared away, and foreign files are left
     assert.equal((await cache.list())[0]?.state, 'damaged');
 });
 
+test('storage that is taken away while a model is in use: its bytes come from the server, or a sentence does', async () => {
+    const { fs, cache, remote } = make();
+    const source = await cache.open(remote, { sha256 });
+    assert.deepEqual(await source.read(2500, 10), file.slice(2500, 2510));
+    remote.requests = [];
+    fs.evict();
+    assert.deepEqual(await source.read(2500, 10), file.slice(2500, 2510));
+    assert.deepEqual(await source.read(2990, 20), file.slice(2990, 3010));
+    assert.deepEqual(remote.requests, [[2000, 1000], [2000, 1000], [3000, 1000]]);
+    assert.deepEqual(fs.names, [], 'no file without a journal is begun');
+    remote.read = async () => await Promise.reject(new Error('no network'));
+    const message = /bytes 2000 to 2999 of 'model.gguf' are no longer in the cache and could not be fetched again: no network/;
+    await assert.rejects(source.read(2500, 10), { code: 'bad_file', message });
+    // The next start brings it anew, all of it.
+    const later = new FakeRemote(file);
+    const again = await cache.open(later, { sha256 });
+    assert.deepEqual(await again.read(0, file.length), file);
+    assert.equal(later.served, file.length);
+    await source.close();
+});
+
 test('a server that lies about the size is refused before anything is made for it', async () => {
     for (const size of [2 ** 43, Number.MAX_SAFE_INTEGER, Infinity, NaN, -1, 0.5]) {
         const { fs, cache, remote } = make();

@@ -19,6 +19,9 @@ interface Parts {
     http: HttpOptions;
 }
 
+/** The file is there no more, or the disk does not give it. */
+class Unreadable extends Error {}
+
 export class CachedSource implements ByteSource {
     readonly name: string;
     readonly size: number;
@@ -73,6 +76,23 @@ export class CachedSource implements ByteSource {
         throwIfCancelled(signal);
         if (length === 0) return new Uint8Array(0);
         const file = await this.openFile();
+        try {
+            return await this.readFrom(file, offset, length, signal);
+        } catch (error) {
+            if (!(error instanceof Unreadable)) throw error;
+        }
+        // The browser took it away to make room. What is wanted comes from where the file came from.
+        this.file = undefined;
+        await file.close().catch(() => undefined);
+        return await this.readFrom(this.nothing(), offset, length, signal);
+    }
+
+    private async readFrom(
+        file: ReadableFile,
+        offset: number,
+        length: number,
+        signal: AbortSignal | undefined,
+    ): Promise<Uint8Array> {
         const { first, end } = this.chunks.touched(offset, length);
         // A chunk can only be checked as a whole, so the read grows to the borders of those not checked yet.
         const from = this.good[first] ? offset : this.chunks.offset(first);
@@ -85,26 +105,34 @@ export class CachedSource implements ByteSource {
             this.good[index] = checksum(chunk) === this.parts.state.sums[index];
             if (this.good[index]) continue;
             throwIfCancelled(signal);
-            const repaired = await this.repair(index, signal);
+            const gone = file.size === 0;
+            const repaired = await this.repair(index, gone, signal);
             chunk.set(repaired);
             // Where it could not be put back, the disk is as wrong as before.
-            this.good[index] = await this.putBack(this.chunks.offset(index), repaired);
+            this.good[index] = !gone && (await this.putBack(this.chunks.offset(index), repaired));
         }
         return bytes.length === length ? bytes : bytes.slice(offset - from, offset - from + length);
     }
 
     private async openFile(): Promise<ReadableFile> {
         if (this.closed) throw new LapidaryError('io', `'${this.name}' was closed`);
-        this.file ??= await this.parts.fs.openRead(this.parts.fileName);
-        if (!this.file) throw new LapidaryError('not_found', `'${this.name}' was removed from the cache`);
+        this.file ??= await this.parts.fs.openRead(this.parts.fileName).catch(() => undefined);
+        if (!this.file) return this.nothing();
         if (this.file.size !== this.size) this.good.fill(false); // somebody else was here
         return this.file;
+    }
+
+    private nothing(): ReadableFile {
+        this.good.fill(false);
+        return { size: 0, read: async () => new Uint8Array(0), close: async () => undefined };
     }
 
     /** Where the file is too short there are zeros, which the checksums will refuse. */
     private async readPadded(file: ReadableFile, offset: number, length: number): Promise<Uint8Array> {
         const there = Math.max(0, Math.min(length, file.size - offset));
-        const bytes = await file.read(offset, there);
+        const bytes = await file.read(offset, there).catch((cause: unknown) => {
+            throw new Unreadable('unreadable', { cause });
+        });
         if (there === length) return bytes;
         const padded = new Uint8Array(length);
         padded.set(bytes);
@@ -112,9 +140,10 @@ export class CachedSource implements ByteSource {
     }
 
     /** The chunk as it should be, from where it came. */
-    private async repair(index: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    private async repair(index: number, gone: boolean, signal: AbortSignal | undefined): Promise<Uint8Array> {
         const [offset, length] = [this.chunks.offset(index), this.chunks.length(index)];
-        const where = `bytes ${offset} to ${offset + length - 1} of '${this.name}' are damaged in the cache`;
+        const what = gone ? 'are no longer' : 'are damaged';
+        const where = `bytes ${offset} to ${offset + length - 1} of '${this.name}' ${what} in the cache`;
         let bytes: Uint8Array;
         try {
             bytes = await this.fetchAgain(offset, length, signal);

@@ -70,6 +70,11 @@ export class MemoryFs implements CacheStorageFs {
         return [...this.files.keys()].sort();
     }
 
+    /** The browser needed the room: nothing is there any more, and what was open cannot be read. */
+    evict(): void {
+        this.files.clear();
+    }
+
     /** Changes bytes behind everybody's back. */
     tamper(name: string, change: (bytes: Uint8Array) => Uint8Array): void {
         const file = this.files.get(name);
@@ -91,6 +96,7 @@ export class MemoryFs implements CacheStorageFs {
         const file = this.files.get(name);
         if (!file) return undefined;
         const read = async (offset: number, length: number) => {
+            if (this.files.size === 0) throw new LapidaryError('io', `'${name}' could not be read`);
             const bytes = file.now.slice(offset, offset + length);
             if (bytes.length !== length) throw new LapidaryError('truncated', `'${name}' is too short`);
             return bytes;
