@@ -1,6 +1,7 @@
 // The door between WebAssembly and its host: the imports behind `Host`, and the exports the host calls.
 // What each one promises is in docs/architecture.md; the other side is packages/lapidary/src/engine.ts.
 #include <cstdlib>
+#include <new>
 #include <optional>
 
 #include "api/api.h"
@@ -50,11 +51,16 @@ Api& api() {
 
 }  // namespace
 
+// What the host makes a sentence of (packages/lapidary/src/engine.ts).
+constexpr int kExitOutOfMemory = 12;
+
 // Called once by _initialize.
 __attribute__((constructor)) static void connect_log() {
     lapidary::set_log_sink([](lapidary::LogLevel level, std::string_view message) {
         host_log(uint32_t(level), message.data(), message.size());
     });
+    // There are no exceptions, so this is the end of the engine, but not without a word.
+    std::set_new_handler([] { std::_Exit(kExitOutOfMemory); });
 }
 
 LAPIDARY_EXPORT(lapidary_alloc) void* lapidary_alloc(size_t size) {

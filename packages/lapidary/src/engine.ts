@@ -5,7 +5,7 @@ import { GpuHost, type GpuOption } from './gpu/host.js';
 import type { GpuLedger } from './gpu/ledger.js';
 import { parseObject, type JsonObject } from './json.js';
 import { readExactly, type ByteSink, type ByteSource } from './sources/source.js';
-import { fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
+import { ProcessExit, fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
 
 /** What the module exports: the engine's C ABI. */
 export interface EngineExports {
@@ -349,14 +349,17 @@ export class Engine {
         try {
             step(this.exports);
         } catch (cause) {
-            this.end(
-                new LapidaryError(
-                    'internal',
-                    `the engine stopped unexpectedly (${messageOf(cause)}) and has to be loaded again`,
-                    { cause },
-                ),
-            );
+            this.end(cause instanceof ProcessExit && cause.exitCode === exitOutOfMemory ? this.ranOut(cause) : trapped(cause));
         }
+    }
+
+    private ranOut(cause: ProcessExit): LapidaryError {
+        const held = `${Math.round(this.memoryBytes / 2 ** 20)} MiB`;
+        return new LapidaryError(
+            'out_of_memory',
+            `the engine has ${held} and got no more memory; ask for a shorter context or use a smaller model`,
+            { cause },
+        );
     }
 
     private end(failure: LapidaryError): void {
@@ -398,6 +401,14 @@ export class Engine {
         if (lost === undefined || !follows) return pending.reject(error);
         pending.reject(new LapidaryError('device_lost', lost, { cause: error }));
     }
+}
+
+/** As engine/api/wasm_door.cpp says it. */
+const exitOutOfMemory = 12;
+
+function trapped(cause: unknown): LapidaryError {
+    const message = `the engine stopped unexpectedly (${messageOf(cause)}) and has to be loaded again`;
+    return new LapidaryError('internal', message, { cause });
 }
 
 interface Passed {

@@ -67,9 +67,9 @@ class ProvenSource implements ByteSource {
     }
 }
 
-/** By the platform where it offers that, which pages without https: do not have. */
+/** By the platform where it offers that, which pages without https: do not have, nor has Node 18. */
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-    const { subtle } = globalThis.crypto as { subtle?: SubtleCrypto };
+    const subtle = (globalThis.crypto as { subtle?: SubtleCrypto } | undefined)?.subtle;
     if (!subtle) {
         const hash = new Sha256();
         hash.update(bytes);
