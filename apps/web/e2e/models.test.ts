@@ -144,25 +144,30 @@ test('a model behind an address is judged, downloaded, kept, used again without 
         await prepareSettings(context, { maxTokens: 4 });
         const visitor = await Visitor.arrive(context, `${app.site.url}/#/models`);
         const { page } = visitor;
-        await page.getByPlaceholder('model.gguf').fill(`${app.site.url}/fixtures/tiny-moe-q4km.gguf`);
-        await page.getByRole('button', { name: 'Look' }).click();
-        assert.match(await page.locator('form .fit').innerText(), /^fits/);
-        await page.getByRole('button', { name: 'Load', exact: true }).click();
-        const loaded = page.locator('.current', { hasText: 'tiny-moe-q4km.gguf' }).locator('.dot.ready');
+        await page.getByRole('button', { name: /^Hugging Face/ }).click();
+        await page.getByRole('searchbox').fill(`${app.site.url}/fixtures/tiny-moe-q4km.gguf`);
+        await page.getByRole('searchbox').press('Enter');
+        const row = page.locator('.hub .model');
+        await row.getByRole('button', { name: /^Get:/ }).click();
+        await row.getByText('Its source names no licence').waitFor();
+        await row.getByRole('button', { name: 'Agree and get' }).click();
+        await row.getByRole('button', { name: /^Answer with it/ }).click();
+        const loaded = page.locator('.current', { hasText: 'tiny-moe-q4km' }).locator('.dot.ready');
         await loaded.waitFor();
-        const kept = page.getByRole('button', { name: 'Delete tiny-moe-q4km.gguf' });
-        await kept.waitFor();
 
         await page.evaluate(async () => void (await navigator.serviceWorker.ready));
         await context.setOffline(true);
         await page.reload();
         await loaded.waitFor();
         await context.setOffline(false);
-        // A model in use cannot be deleted under its engine's hands.
-        await page.getByRole('button', { name: 'Load', exact: true }).first().click();
+        // A model in use is not deleted under its engine's hands.
+        const remove = page.getByRole('button', { name: 'Delete tiny-moe-q4km' });
+        await remove.click();
+        await page.getByText('tiny-moe-q4km answers now; choose another model first.').waitFor();
+        await page.getByRole('button', { name: 'Answer with it: Storyteller' }).click();
         await page.locator('.current', { hasText: 'Storyteller' }).locator('.dot.ready').waitFor();
-        await kept.click();
-        await kept.waitFor({ state: 'detached' });
+        await remove.click();
+        await remove.waitFor({ state: 'detached' });
         visitor.checkHarmless();
     });
 });
@@ -176,7 +181,7 @@ test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async
         await page.getByRole('link', { name: 'Models' }).click();
         await page.getByText('gemma4:e2b').waitFor();
         assert.match(await page.locator('.model-list .fit').first().innerText(), /too large/);
-        await page.getByText('storyteller-q4_k_m.gguf').waitFor();
+        await page.getByText('comes with the page, works without a network').waitFor();
 
         await page.getByRole('link', { name: 'Bench' }).click();
         await page.getByLabel('Tokens to read').fill('32');

@@ -9,7 +9,7 @@ import type { LoadWish, ModelChoice } from './engine/protocol.js';
 import { filesOf, keepHandles, keptHandles, mayRead } from './files/opened.js';
 import { Database } from './store/database.js';
 import { Observable } from './store/observable.js';
-import { remember, remembered } from './store/remembered.js';
+import { endOffer, remember, remembered } from './store/remembered.js';
 import { settings } from './store/settings.js';
 import { navigate } from './router.js';
 import { notify } from './views/notices.js';
@@ -86,6 +86,8 @@ export class App {
         this.fileAgain.set(undefined);
         void keepHandles(handles);
         remember(choice);
+        // Whoever has another model need not be offered one.
+        if (choice.kind !== 'builtin') endOffer();
     }
 
     /** A file that may be read at once is; one that may not is offered, and the built-in model answers meanwhile. */

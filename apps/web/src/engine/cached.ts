@@ -6,6 +6,7 @@ export interface CachedModel {
     name: string;
     bytes: number;
     note: string;
+    builtin?: boolean;
     remove: () => Promise<unknown>;
 }
 
@@ -17,17 +18,18 @@ export interface StorageUse {
 }
 
 /** `use` is undefined where the browser does not tell. */
-export async function cachedModels(): Promise<{ models: CachedModel[]; use: StorageUse | undefined }> {
-    const models = [...(await builtin()), ...(await downloads())];
+export async function cachedModels(known: ReadonlySet<string>): Promise<{ models: CachedModel[]; use: StorageUse | undefined }> {
+    const models = [...(await builtin()), ...(await downloads(known))];
     const manager = navigator.storage as StorageManager | undefined;
     const { usage, quota = 0 } = (await manager?.estimate?.()) ?? {};
     const persistent = (await manager?.persisted?.()) ?? false;
     return { models, use: usage === undefined ? undefined : { used: usage, quota, persistent } };
 }
 
-async function downloads(): Promise<CachedModel[]> {
+/** Without those whose keys are `known`: they belong to a model that is listed as such. */
+async function downloads(known: ReadonlySet<string>): Promise<CachedModel[]> {
     const notes = { complete: 'complete', partial: 'partly downloaded', damaged: 'damaged' };
-    return (await Lapidary.cache.list()).map(({ key, name, bytes, state }) => ({
+    return (await Lapidary.cache.list()).filter(({ key }) => !known.has(key)).map(({ key, name, bytes, state }) => ({
         id: key,
         name,
         bytes,
@@ -47,7 +49,7 @@ async function builtin(): Promise<CachedModel[]> {
             const name = url.split('/').pop() ?? url;
             const note = 'built-in, for use without a network';
             const remove = async () => await caches.delete(cache);
-            if (blob) models.push({ id: url, name, bytes: blob.size, note, remove });
+            if (blob) models.push({ id: url, name, bytes: blob.size, note, builtin: true, remove });
         }
     }
     return models;

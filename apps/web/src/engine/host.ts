@@ -157,6 +157,8 @@ export class EngineHost {
                 return { directory: choice.directory, model: choice.model };
             case 'ollama':
                 return { ollama: choice.model };
+            case 'kept':
+                return { kept: choice.name };
             case 'url':
                 return choice.url;
         }
@@ -222,6 +224,8 @@ export class EngineHost {
                 outcome.stats = { promptTokens: 0, completionTokens: 0, ...outcome.stats, promptMs, completionMs };
             }
         }
+        const { completionTokens = 0, completionMs = 0 } = outcome.stats ?? {};
+        if (completionTokens >= 16 && completionMs > 0) this.slot.tell({ measured: (completionTokens / completionMs) * 1000 });
         return outcome;
     }
 

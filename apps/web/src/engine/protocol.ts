@@ -8,6 +8,8 @@ import type { RunEvent } from './training.js';
 export type ModelChoice =
     | { kind: 'builtin' }
     | { kind: 'files'; files: File[] }
+    /** Downloaded, and kept by the browser. */
+    | { kind: 'kept'; name: string; title: string }
     | { kind: 'folder'; directory: FileSystemDirectoryHandle | readonly File[]; model: string }
     | { kind: 'ollama'; model: string }
     | { kind: 'url'; url: string };
@@ -49,6 +51,8 @@ export interface EngineState {
     progress?: TransferProgress;
     info?: EngineInfo;
     problem?: string;
+    /** Tokens a second in the last answer that was long enough to tell. */
+    measured?: number;
     /** Being fetched and looked at, while the one that is ready goes on answering. */
     coming?: { name: string; stage: Stage; progress: TransferProgress };
     /**
@@ -129,6 +133,8 @@ export function choiceName(choice: ModelChoice): string {
             return 'Storyteller';
         case 'files':
             return choice.files[0]?.name ?? 'a file';
+        case 'kept':
+            return choice.title;
         case 'folder':
         case 'ollama':
             return choice.model;

@@ -60,6 +60,11 @@ export class Slot<Engine extends Loaded> {
         return await this.replace(wish, undefined);
     }
 
+    /** What was seen of the model that answers. */
+    tell(seen: Pick<EngineState, 'measured'>): void {
+        if (this.state.value.phase === 'ready') this.state.update(seen);
+    }
+
     /** For an engine that died: nobody should ask it again. */
     async renew(broken: Engine): Promise<void> {
         const { held } = this;

@@ -21,7 +21,7 @@ export function remember(choice: ModelChoice): void {
 }
 
 function storedForm(choice: ModelChoice): object | undefined {
-    if (choice.kind === 'ollama' || choice.kind === 'url') return choice;
+    if (choice.kind === 'ollama' || choice.kind === 'url' || choice.kind === 'kept') return choice;
     return choice.kind === 'files' ? { kind: 'files', name: choiceName(choice) } : undefined;
 }
 
@@ -42,9 +42,29 @@ export function parseRemembered(text: string | null): Remembered {
     } catch {
         // Damaged.
     }
-    const { kind, model, url, name } = stored;
+    const { kind, model, url, name, title } = stored;
     if (kind === 'ollama' && typeof model === 'string') return { choice: { kind, model } };
     if (kind === 'url' && typeof url === 'string') return { choice: { kind, url } };
+    if (kind === 'kept' && typeof name === 'string' && typeof title === 'string') return { choice: { kind, name, title } };
     const choice = { kind: 'builtin' } as const;
     return kind === 'files' && typeof name === 'string' ? { choice, file: name } : { choice };
+}
+
+const offerKey = 'lapidary-offer';
+
+/** Whether the first visit's offer was closed, or has become needless. */
+export function offerIsOver(): boolean {
+    try {
+        return localStorage.getItem(offerKey) === 'over';
+    } catch {
+        return true; // what cannot be closed for good is not begun
+    }
+}
+
+export function endOffer(): void {
+    try {
+        localStorage.setItem(offerKey, 'over');
+    } catch {
+        // Storage is forbidden.
+    }
 }

@@ -36,6 +36,8 @@ export interface Settings extends Wishes {
     /** Definitions of tools, JSON as the OpenAI API has them. */
     tools: string;
     backend: 'auto' | 'gpu' | 'cpu';
+    /** Where models are looked for instead of huggingface.co; empty for that. */
+    hub: string;
     /** Ask another computer, or another program, instead of the engine in this page. */
     useEndpoint: boolean;
     endpoint: Endpoint;
@@ -48,6 +50,7 @@ export const defaults: Settings = {
     thinking: false,
     tools: '',
     backend: 'auto',
+    hub: '',
     useEndpoint: false,
     endpoint: { kind: 'openai', url: '', key: '', model: '' },
     adapters: [],
@@ -74,6 +77,7 @@ export function parseSettings(text: string | null): Settings {
         thinking: from['thinking'] === true,
         tools: string(from['tools']),
         backend: one(from['backend'], ['auto', 'gpu', 'cpu'], 'auto'),
+        hub: string(from['hub']),
         useEndpoint: from['useEndpoint'] === true,
         endpoint: defaults.endpoint,
         adapters: parseAdapters(from['adapters']),

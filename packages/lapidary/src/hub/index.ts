@@ -28,7 +28,7 @@ export { parseReference } from './reference.js';
 export type { HubReference, Reference } from './reference.js';
 export { listRepository } from './repository.js';
 export type { HubFile, HubModel, HubRepository } from './repository.js';
-export { resolveModel } from './resolve.js';
+export { nameOfFile, resolveModel } from './resolve.js';
 export type { ModelFile, ResolveOptions, ResolvedModel } from './resolve.js';
 export { searchHub } from './search.js';
 export type { SearchOptions } from './search.js';

@@ -284,7 +284,7 @@ async function resolveUrl(url: URL, places: Places, { signal }: AskOptions): Pro
 }
 
 /** The file's own name, without what every file has: what people type. */
-function nameOfFile(path: string): string {
+export function nameOfFile(path: string): string {
     const stem = (path.split('/').pop() ?? path).replace(/\.gguf$/i, '').replace(/-00001-of-\d{5}$/, '');
     return stem.slice(0, 120) || 'model';
 }
