@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ModelCache } from '../cache/cache.js';
 import { LocalLocks } from '../cache/share.js';
+import { arrived } from '../testing/arrived.js';
 import { noise } from '../testing/fake-remote.js';
 import { HubServer, goodToken, tokenWithoutAccess, type FakeRepository } from '../testing/hub-server.js';
 import { MemoryFs, type MemoryFsOptions } from '../testing/memory-fs.js';
@@ -10,8 +11,8 @@ import { KeptModels, type PullOptions, type PullProgress } from './kept.js';
 import { problemOf } from './problem.js';
 import { resolveModel, type ResolveOptions } from './resolve.js';
 
-const size = 1_000_000;
-const chunkBytes = 10_000;
+const size = 250_000;
+const chunkBytes = 2_500;
 const quick = { retries: 3, retryDelayMs: 1 };
 const google = 'google/gemma-4-E2B-it-qat-q4_0-gguf';
 const fileName = 'gemma-4-E2B_q4_0-it.gguf';
@@ -30,6 +31,8 @@ interface Place {
     /** As another start of the program finds it. */
     kept(): KeptModels;
     pull(name?: string, more?: PullOptions): Promise<unknown>;
+    /** Of a server that sends no more than half. */
+    stopHalfway(): Promise<void>;
 }
 
 async function withPlace(
@@ -43,8 +46,15 @@ async function withPlace(
     const options = { endpoints, ...quick };
     const pull = async (name = 'e2b', more: PullOptions = {}) =>
         await kept().pull(await resolveModel(name, options), { ...quick, ...more });
+    const stopHalfway = async () => {
+        const stop = new AbortController();
+        const stopped = failsAs(pull('e2b', { signal: stop.signal }), 'stopped');
+        await arrived(fs, 100_000);
+        stop.abort();
+        await stopped;
+    };
     try {
-        await work({ server, fs, options, kept, pull });
+        await work({ server, fs, options, kept, pull, stopHalfway });
     } finally {
         await server.stop();
     }
@@ -99,7 +109,7 @@ test('a model is downloaded once, compared with its digest, and found by its nam
 
 test('a connection that is cut goes on where it broke', async () => {
     await withPlace(async ({ server, kept, pull }) => {
-        server.faults.cut = { answers: 2, after: 300_000 };
+        server.faults.cut = { answers: 2, after: 75_000 };
         const pauses: string[] = [];
         await pull('e2b', { onProgress: ({ pause }) => void (pause && pauses.push(pause.reason)) });
         assert.deepEqual(await bytesOf(kept(), 'e2b'), gguf());
@@ -111,26 +121,24 @@ test('a connection that is cut goes on where it broke', async () => {
 });
 
 test('what has arrived when it is stopped is kept, shown as a part, and gone on with', async () => {
-    await withPlace(async ({ server, kept, pull }) => {
-        server.faults.stallAt = 500_000;
-        const stop = new AbortController();
-        const onProgress = ({ done }: PullProgress) => void (done >= 400_000 && stop.abort());
-        await failsAs(pull('e2b', { signal: stop.signal, onProgress }), 'stopped');
+    await withPlace(async ({ server, kept, pull, stopHalfway }) => {
+        server.faults.stallAt = 125_000;
+        await stopHalfway();
         const part = await kept().find('e2b');
         assert.equal(part?.state, 'partial');
-        assert.ok(part && part.have >= 300_000 && part.have < size, String(part?.have));
+        assert.ok(part && part.have >= 75_000 && part.have < size, String(part?.have));
         await assert.rejects(bytesOf(kept(), 'e2b'), /is not complete.*'lapidary pull gemma-4-e2b' goes on with it/);
         server.faults.stallAt = Infinity;
         await pull();
         const [, second] = downloads(server);
-        assert.ok(Number(/^bytes=(\d+)/.exec(second?.range ?? '')?.[1]) > 300_000);
+        assert.ok(Number(/^bytes=(\d+)/.exec(second?.range ?? '')?.[1]) > 75_000);
         assert.deepEqual(await bytesOf(kept(), 'e2b'), gguf());
     });
 });
 
 test('a wrong byte is noticed and fetched again', async () => {
     await withPlace(async ({ server, kept, pull }) => {
-        server.faults.wrong = { answers: 1, at: 123_456 };
+        server.faults.wrong = { answers: 1, at: 43_210 };
         const states = new Set<string>();
         await pull('e2b', { onProgress: ({ state }) => void states.add(state) });
         assert.ok(states.has('again'));
@@ -140,7 +148,7 @@ test('a wrong byte is noticed and fetched again', async () => {
 
 test('bytes that are wrong again are not kept', async () => {
     await withPlace(async ({ server, kept, pull, fs }) => {
-        server.faults.wrong = { answers: 9, at: 123_456 };
+        server.faults.wrong = { answers: 9, at: 43_210 };
         assert.match(await failsAs(pull(), 'wrong'), /did not match its checksum, twice/);
         assert.deepEqual(await kept().list(), []);
         assert.ok(fs.names.every((name) => !name.endsWith('.data') && !name.endsWith('.part')), String(fs.names));
@@ -148,10 +156,9 @@ test('bytes that are wrong again are not kept', async () => {
 });
 
 test('a new version of a repository never mixes with the old one', async () => {
-    await withPlace(async ({ server, kept, pull, fs }) => {
-        server.faults.stallAt = 500_000;
-        const stop = new AbortController();
-        await failsAs(pull('e2b', { signal: stop.signal, onProgress: ({ done }) => void (done > 4e5 && stop.abort()) }), 'stopped');
+    await withPlace(async ({ server, kept, pull, fs, stopHalfway }) => {
+        server.faults.stallAt = 125_000;
+        await stopHalfway();
         server.put(google, { files: { [fileName]: gguf(7) } });
         server.faults.stallAt = Infinity;
         await pull();
@@ -196,29 +203,29 @@ test('a file that is gone, and a source that is busy', async () => {
 
 test('a disk that is full is said with numbers, and nothing is deleted', async () => {
     await withPlace(async ({ kept, pull, fs }) => {
-        await failsAs(pull(), 'full').then((sentence) => assert.match(sentence, /needs 1\.0 MB\. Nothing was deleted/));
+        await failsAs(pull(), 'full').then((sentence) => assert.match(sentence, /needs 250 KB\. Nothing was deleted/));
         fs.quota = Infinity;
         await pull();
         assert.deepEqual(await bytesOf(kept(), 'e2b'), gguf());
-    }, { disk: { quota: 500_000 } });
+    }, { disk: { quota: 125_000 } });
 });
 
 test('the pieces of a split model are one model', async () => {
     const files = {
         'gemma-4-E2B-it-Q8_0-00001-of-00002.gguf': gguf(1),
-        'gemma-4-E2B-it-Q8_0-00002-of-00002.gguf': gguf(2, 500_000),
+        'gemma-4-E2B-it-Q8_0-00002-of-00002.gguf': gguf(2, 125_000),
     };
     await withPlace(async ({ kept, pull }) => {
         let most = 0;
         await pull(`hf:${google}`, { onProgress: ({ done, total, files: count }) => {
-            assert.equal(total, 1_500_000);
+            assert.equal(total, 375_000);
             assert.equal(count, 2);
             most = Math.max(most, done);
         } });
-        assert.ok(most > 1_400_000);
+        assert.ok(most > 350_000);
         const model = await kept().find('gemma-4-E2B-it-Q8_0');
         assert.equal(model?.files.length, 2);
-        assert.equal((await bytesOf(kept(), 'gemma-4-E2B-it-Q8_0')).length, 1_500_000);
+        assert.equal((await bytesOf(kept(), 'gemma-4-E2B-it-Q8_0')).length, 375_000);
     }, { repository: { files } });
 });
 
@@ -253,7 +260,7 @@ test('damage on disk is found when it is looked for, and mended by pulling again
         await pull();
         assert.deepEqual(await bytesOf(kept(), 'e2b'), gguf());
         assert.equal((await kept().verify((await kept().find('e2b'))!))[0]?.ok, true);
-        assert.equal(downloads(server).at(-1)?.range, 'bytes=0-9999', 'one chunk');
+        assert.equal(downloads(server).at(-1)?.range, 'bytes=5000-7499', 'one chunk');
     });
 });
 
