@@ -118,7 +118,7 @@ test('the models of a store are listed, and a broken one says why', async (t) =>
     await fs.writeFile(path.join(folder, 'e2b'), 'not a manifest');
     const env = { OLLAMA_MODELS: store };
     const listed = await lapidary(['models'], { env });
-    assert.match(listed.stdout, /^NAME .*\ngemma4:e2b .*not valid JSON\n$/);
+    assert.match(listed.stdout, /^OLLAMA'S .*\ngemma4:e2b .*not valid JSON\n$/m);
     const json: unknown = JSON.parse((await lapidary(['models', '--json'], { env })).stdout);
     assert.ok(Array.isArray(json) && json.length === 1);
     const broken = await lapidary(['inspect', 'gemma4:e2b'], { env });

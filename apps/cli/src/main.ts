@@ -11,7 +11,10 @@ import { addLogits } from './commands/logits.js';
 import { addModels } from './commands/models.js';
 import { addBench } from './commands/bench.js';
 import { addPerplexity } from './commands/perplexity.js';
+import { addPull } from './commands/pull.js';
 import { addQuantize } from './commands/quantize.js';
+import { addRm } from './commands/rm.js';
+import { addSearch } from './commands/search.js';
 import { addServe } from './commands/serve.js';
 import { addSelfTest } from './commands/selftest.js';
 import { addSynth } from './commands/synth.js';
@@ -22,11 +25,13 @@ import { Interrupts } from './interrupt.js';
 import { safeFor, type Stream } from './terminal.js';
 
 const examples = `
-A model is a GGUF file, an http(s) URL, a model of the Ollama on this computer, or 'builtin'. Where there is a GPU it is used.
+A model is one that was downloaded, a GGUF file, an http(s) URL, a model of the Ollama on this computer, or 'builtin'. Where
+there is a GPU it is used.
 
 Examples:
   lapidary chat                            talk to the built-in model
-  lapidary chat gemma4:e2b                 talk to a model of Ollama's
+  lapidary pull e2b                        get Gemma 4 E2B
+  lapidary chat e2b                        talk to it, or to a model of Ollama's
   echo "Once upon a time" | lapidary generate builtin
   lapidary serve                           the web app, and the APIs of OpenAI and Ollama
 
@@ -47,7 +52,10 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addChat(program, interrupts);
     addGenerate(program, interrupts);
     addServe(program, interrupts);
-    addModels(program);
+    addPull(program, interrupts);
+    addSearch(program, interrupts);
+    addModels(program, interrupts);
+    addRm(program);
     addInspect(program, interrupts);
     addTrain(program, interrupts);
     addAdapters(program, interrupts);

@@ -1,8 +1,9 @@
-// What MODEL means on the command line: a path, a URL, the name of an Ollama model, or `builtin`.
-import { LapidaryError, Model, openHttp, type Engine } from 'lapidary';
-import { loadEngine, openLocalModel, type LocalModel } from 'lapidary/node';
+// What MODEL means on the command line: a downloaded model, a path, a URL, the name of an Ollama model, or `builtin`.
+import { LapidaryError, Model, formatBytes, openHttp, type Engine } from 'lapidary';
+import { findEntry } from 'lapidary/hub';
+import { keptModelsHere, loadEngine, openDownloaded, openLocalModel, type LocalModel } from 'lapidary/node';
 
-export const modelHelp = "a GGUF file, an http(s) URL, an Ollama model such as gemma4:e2b, or 'builtin'";
+export const modelHelp = "a downloaded model such as e2b, a GGUF file, an http(s) URL, an Ollama model, or 'builtin'";
 
 export type ModelBytes = LocalModel;
 
@@ -14,6 +15,8 @@ export interface OpenModel extends ModelBytes {
 /** Finds the bytes; the caller closes the sources. */
 export async function openModelBytes(argument: string, signal?: AbortSignal): Promise<ModelBytes> {
     if (/^https?:\/\//i.test(argument)) {
+        const kept = await keptModelsHere().find(argument);
+        if (kept?.state === 'complete') return await openDownloaded(kept);
         return { sources: await openHttp(argument, signal ? { signal } : {}), origin: argument };
     }
     // Also other addresses are better answered as addresses than as odd file names.
@@ -23,8 +26,16 @@ export async function openModelBytes(argument: string, signal?: AbortSignal): Pr
     try {
         return await openLocalModel(argument);
     } catch (error) {
-        const couldBeOllama = error instanceof LapidaryError && / Ollama model/.test(error.message);
-        if (!couldBeOllama || error.code !== 'not_found') throw error;
+        if (!(error instanceof LapidaryError) || error.code !== 'not_found') throw error;
+        const entry = findEntry(argument);
+        if (entry) {
+            const what = `'lapidary pull ${entry.names[0] ?? entry.id}' gets ${entry.title} (about ${formatBytes(entry.bytes.about)})`;
+            throw new LapidaryError('not_found', `'${argument}' is not on this computer; ${what}`, { cause: error });
+        }
+        if (/^(hf|ollama):/i.test(argument)) {
+            throw new LapidaryError('not_found', `'${argument}' is not on this computer; 'lapidary pull ${argument}' gets it`, { cause: error });
+        }
+        if (!/ Ollama model/.test(error.message)) throw error;
         throw new LapidaryError('not_found', `${error.message}; 'lapidary models' lists what is there`, { cause: error });
     }
 }

@@ -1,14 +1,18 @@
-// A model on this computer's disk: a path, the name of an Ollama model, or `builtin`.
+// A model on this computer's disk: a path, the name of one that was downloaded or of an Ollama model, or `builtin`.
 import { existsSync, promises as fs } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findEntry } from './catalogue/catalogue.js';
 import { LapidaryError } from './error.js';
-import { formatModelName, tryParseModelName, type ModelName } from './ollama/name.js';
+import type { KeptModel } from './hub/kept.js';
+import { keptModelsHere, modelsFolder } from './hub/kept-node.js';
+import type { JsonObject } from './json.js';
+import { formatModelName, parseModelName, tryParseModelName, type ModelName } from './ollama/name.js';
 import { findStores, storeCandidates, thisComputer } from './ollama/node.js';
 import type { OllamaStore, ResolvedModel } from './ollama/store.js';
 import { openFile } from './sources/file.js';
 import { storyteller } from './storyteller.js';
-import { openOllama, type OpenedSource } from './sources/open.js';
+import { openKept, openOllama, type OpenedSource } from './sources/open.js';
 
 /** Beside the library, where `make build` and npm put it; in a clone that was only compiled, where it comes from. */
 export const builtinFile = [storyteller, new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url)]
@@ -20,6 +24,10 @@ export interface LocalModel extends OpenedSource {
     /** Where its bytes are, in words. */
     origin: string;
     ollama?: { store: OllamaStore; model: ResolvedModel };
+    kept?: KeptModel;
+    /** Options and instructions that came with it. */
+    params?: JsonObject;
+    system?: string | undefined;
 }
 
 /** A file that exists wins over everything that merely could have that name. */
@@ -28,14 +36,21 @@ export async function openLocalModel(name: string): Promise<LocalModel> {
     const kind = await kindOfPath(name);
     if (kind === 'file') return { sources: await openFile(name), origin: path.resolve(name) };
     tried.push(kind === 'folder' ? `'${name}' is a folder` : `there is no file '${name}'`);
-    if (name === 'builtin') return await openBuiltin();
+    const entry = findEntry(name);
+    if (name === 'builtin' || entry?.sources[0]?.kind === 'builtin') return await openBuiltin();
 
+    const kept = /^[.~/\\]/.test(name) ? undefined : await keptModelsHere().find(name);
+    if (kept?.state === 'complete') return await openDownloaded(kept);
     const wanted = looksLikePath(name) ? undefined : tryParseModelName(name);
     if (wanted) {
         const stores = await findStores();
+        // What the catalogue knows by a short name may be there under Ollama's.
+        const same = entry?.sources.flatMap((source) => (source.kind === 'ollama' ? [parseModelName(source.name)] : [])) ?? [];
         for (const store of stores) {
-            const model = await store.resolve(wanted);
-            if (model) return await openResolved(store, model);
+            for (const known of [wanted, ...same]) {
+                const model = await store.resolve(known);
+                if (model) return await openResolved(store, model);
+            }
         }
         tried.push(
             stores.length > 0
@@ -43,7 +58,15 @@ export async function openLocalModel(name: string): Promise<LocalModel> {
                 : `no Ollama models at ${storeCandidates(thisComputer()).join(', ')}`,
         );
     }
+    if (kept) return await openDownloaded(kept); // which says what is missing
     throw new LapidaryError('not_found', `cannot find the model '${name}': ${tried.join(', and ')}`);
+}
+
+/** The same for a model that is known to have been downloaded. */
+export async function openDownloaded(kept: KeptModel): Promise<LocalModel> {
+    const opened = await openKept(keptModelsHere(), kept);
+    const { params, system, name } = kept;
+    return { ...opened, origin: `${name} in ${modelsFolder()}`, kept, params, system };
 }
 
 /** The same for a model that is known to be in a store. */
@@ -55,7 +78,8 @@ export async function openOllamaModel(store: OllamaStore, name: ModelName): Prom
 
 async function openResolved(store: OllamaStore, model: ResolvedModel): Promise<LocalModel> {
     const opened = await openOllama(store, model);
-    return { ...opened, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model } };
+    const { params, system } = model;
+    return { ...opened, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model }, params, system };
 }
 
 async function openBuiltin(): Promise<LocalModel> {

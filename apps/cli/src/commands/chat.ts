@@ -37,14 +37,14 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             await withModel(argument, signal, async (open) => {
-                const { model, ollama } = open;
+                const { model, params } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, flags.backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
-                const system = flags.system ?? ollama?.model.system;
+                const system = flags.system ?? open.system;
                 const conversation = new Conversation(session, {
-                    ...samplingFrom(flags, ollama?.model.params),
+                    ...samplingFrom(flags, params),
                     maxTokens: flags.tokens,
                     adapters,
                     thinking: flags.think === true,

@@ -43,7 +43,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
             const prompt = flags.prompt ?? (await promptFromInput(signal));
             if (prompt.trim() === '') throw new UsageError('there is nothing to continue: the text is empty');
             await withModel(argument, signal, async (open) => {
-                const { model, ollama } = open;
+                const { model, params } = open;
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, flags.backend, signal, { embeddings: flags.embeddings });
                 const { context, kv } = flags;
@@ -57,7 +57,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
                 };
                 try {
                     const result = await session.generate(
-                        { prompt, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, ollama?.model.params) },
+                        { prompt, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, params) },
                         {
                             signal,
                             onProgress: progress.update,

@@ -1,5 +1,5 @@
-// The models that may be asked for by name: the built-in one, the one given on the command line, and Ollama's. Nothing
-// else: a request must not be able to name a file or an address.
+// The models that may be asked for by name: the built-in one, the one given on the command line, those that were
+// downloaded, and Ollama's. Nothing else: a request must not be able to name a file or an address.
 import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,8 @@ import {
     type ModelName,
     type OllamaStore,
 } from 'lapidary';
-import { builtinFile, findStores, openOllamaModel } from 'lapidary/node';
+import type { KeptModel } from 'lapidary/hub';
+import { builtinFile, findStores, keptModelsHere, openDownloaded, openOllamaModel } from 'lapidary/node';
 import { openModelBytes, type ModelBytes } from '../model-argument.js';
 
 export interface CatalogueEntry {
@@ -49,6 +50,9 @@ export class Catalogue {
         };
         add(this.given);
         add(await builtinEntry());
+        for (const model of await keptModelsHere().list()) {
+            if (model.state === 'complete') add(keptEntry(model));
+        }
         for (const store of await findStores()) {
             for (const model of await store.list()) {
                 if (model.problem === undefined) add(await ollamaEntry(store, model));
@@ -60,6 +64,8 @@ export class Catalogue {
     async find(name: string): Promise<CatalogueEntry | undefined> {
         if (this.given && (name === this.given.id || name === `${this.given.id}:latest`)) return this.given;
         if (name === builtinName || name === `${builtinName}:latest`) return await builtinEntry();
+        const kept = await keptModelsHere().find(name.replace(/:latest$/, ''));
+        if (kept?.state === 'complete') return keptEntry(kept);
         const parsed = tryParseModelName(name);
         if (!parsed) return undefined;
         for (const store of await findStores()) {
@@ -100,9 +106,10 @@ async function fileEntry(id: string, file: string): Promise<CatalogueEntry> {
 /** The model of --model under the name that people would use for it. */
 async function givenEntry(argument: string): Promise<CatalogueEntry> {
     // Found and closed again: a wrong name should be told at the start, not to the first client.
-    const { sources, origin, ollama } = await openModelBytes(argument);
+    const { sources, origin, ollama, kept } = await openModelBytes(argument);
     await Promise.allSettled(sources.map((source) => source.close()));
     const bytes = sources.reduce((sum, source) => sum + source.size, 0);
+    if (kept) return keptEntry(kept);
     const id = ollama?.model.name ?? (argument === builtinName ? argument : nameOfFile(argument));
     const isUrl = /^https?:/i.test(argument);
     const modified = isUrl || ollama ? new Date() : (await fs.stat(origin)).mtime;
@@ -114,6 +121,19 @@ function nameOfFile(argument: string): string {
     const last = argument.split(/[?#]/)[0]?.split(/[/\\]/).pop() ?? '';
     const name = last.replace(/\.gguf$/i, '').replace(/-\d{5}-of-\d{5}$/, '');
     return name === '' ? 'model' : name;
+}
+
+function keptEntry(model: KeptModel): CatalogueEntry {
+    const { name, have, bytes, created, architecture, quantisation, files } = model;
+    return {
+        id: name,
+        bytes: bytes ?? have,
+        modified: created,
+        digest: sha256Hex(files.map(({ url, sha256 }) => sha256 ?? url).join(' ')),
+        ...(architecture === undefined ? {} : { family: architecture }),
+        ...(quantisation === undefined ? {} : { quantization: quantisation }),
+        open: () => openDownloaded(model),
+    };
 }
 
 async function ollamaEntry(store: OllamaStore, model: ListedModel): Promise<CatalogueEntry> {

@@ -146,8 +146,7 @@ export class LoadedModels {
     private async load(entry: CatalogueEntry, signal: AbortSignal): Promise<Omit<Ready, 'loadMs' | 'entry'>> {
         const started = performance.now();
         const opened = await entry.open(signal);
-        const { sources, ollama } = opened;
-        const params = ollama?.model.params ?? {};
+        const { sources, params = {} } = opened;
         const context = params['num_ctx'];
         const adapters = await adaptersFor(entry, opened, this.options);
         const engine = await this.options.load(sources, {
@@ -160,7 +159,7 @@ export class LoadedModels {
         const { backend, contextLength, maxConversations } = engine.info;
         const memory = `context ${contextLength}, up to ${maxConversations} conversations`;
         this.options.log(`loaded ${entry.id} in ${seconds} s (${backend}, ${memory})`);
-        return { engine, params, system: ollama?.model.system };
+        return { engine, params, system: opened.system };
     }
 
     private async retire(slot: Slot, keepAlive: KeepAlive): Promise<void> {

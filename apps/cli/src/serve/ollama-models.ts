@@ -91,7 +91,7 @@ function details(entry: CatalogueEntry, told: JsonObject) {
 
 async function show(entry: CatalogueEntry, descriptions: Descriptions) {
     const told = await descriptions.of(entry);
-    const { sources, ollama } = await entry.open();
+    const { sources, ollama, params = {}, system } = await entry.open();
     await Promise.allSettled(sources.map((source) => source.close()));
     const texts = async (kind: 'license' | 'template') => (ollama ? await ollama.store.texts(ollama.model, kind) : []);
     const [license, template] = [await texts('license'), await texts('template')];
@@ -110,11 +110,11 @@ async function show(entry: CatalogueEntry, descriptions: Descriptions) {
     add(`${architecture}.attention.sliding_window`, 'sliding_window');
     return {
         modelfile: `# Lapidary\nFROM ${entry.id}\n`,
-        parameters: parameterLines(ollama?.model.params ?? {}),
+        parameters: parameterLines(params),
         // Ollama's own way to write a prompt. Here the model's is used, whatever stands there.
         template: template.join('\n'),
         ...(license.length === 0 ? {} : { license: license.join('\n') }),
-        ...(ollama?.model.system === undefined ? {} : { system: ollama.model.system }),
+        ...(system === undefined ? {} : { system }),
         details: details(entry, told),
         model_info: info,
         // Not `embedding`, though there are vectors: Ollama has the word for models that do nothing else.

@@ -28,16 +28,19 @@ export interface RunOptions {
     /** Called once, as soon as this appears on stdout. */
     when?: { appears: RegExp; then: () => void };
     timeoutMs?: number;
+    /** Sends Ctrl-C. */
+    signal?: AbortSignal;
 }
 
 export async function lapidary(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
     const child = spawn(process.execPath, [launcher, ...args], {
         cwd: options.cwd ?? root,
         // No store of the person who runs the tests, and nothing remembered but where all tests do (tools/test).
-        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', LAPIDARY_CACHE: cache, LAPIDARY_BACKEND: 'cpu', ...options.env },
+        env: { ...process.env, OLLAMA_MODELS: '/nonexistent', LAPIDARY_MODELS: '/nonexistent', LAPIDARY_CACHE: cache, LAPIDARY_BACKEND: 'cpu', ...options.env },
         stdio: ['pipe', 'pipe', 'pipe'],
     });
     const outcome: Outcome = { status: null, stdout: '', stderr: '' };
+    options.signal?.addEventListener('abort', () => child.kill('SIGINT'));
     let interrupted = false;
     let seen = false;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

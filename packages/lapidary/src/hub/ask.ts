@@ -9,7 +9,7 @@ export interface AskOptions {
     signal?: AbortSignal;
     /** Give up on an answer that takes longer: 20 s unless told. */
     timeoutMs?: number;
-    /** How often it is asked again: 3 times unless told. */
+    /** How often it is asked again: 2 times unless told. */
     retries?: number;
     /** Pause before that; it doubles each time. */
     retryDelayMs?: number;
@@ -29,7 +29,7 @@ const patienceSeconds = 30;
 
 /** `what` names what was asked for: "the files of google/gemma". */
 export async function ask(url: URL, what: string, options: AskOptions = {}): Promise<Asked> {
-    const { retries = 3, retryDelayMs = 500, signal, wait = pause } = options;
+    const { retries = 2, retryDelayMs = 500, signal, wait = pause } = options;
     for (let tries = 0; ; tries++) {
         throwIfCancelled(signal);
         try {

@@ -249,7 +249,7 @@ export class KeptModels {
         const missing = files.find(({ complete }) => !complete);
         if (missing) {
             const how = `'lapidary pull ${model.name}' goes on with it`;
-            throw new LapidaryError('not_found', `'${model.name}' is not complete: ${missing.name} is only partly here; ${how}`);
+            throw new LapidaryError('truncated', `'${model.name}' is not complete: ${missing.name} is only partly here; ${how}`);
         }
         return await openAll(files, async ({ url, sha256 }) =>
             await this.cache.open(url, { ...options, update: 'keep', ...(sha256 === undefined ? {} : { sha256 }) }));

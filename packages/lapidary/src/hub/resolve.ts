@@ -98,7 +98,9 @@ async function resolveEntry(entry: CatalogueEntry, places: Places, options: AskO
     let refused: unknown;
     for (const source of entry.sources) {
         try {
-            const found = await resolveSource(source, entry, places, options);
+            // Where one is out of reach the others probably are, and nobody wants to wait for all of them in turn.
+            const patience = refused === undefined ? options : { ...options, retries: 0 };
+            const found = await resolveSource(source, entry, places, patience);
             const { id: name, title, quantisation } = entry;
             return { ...found, name, title, entry, reference: name, quantisation: found.quantisation ?? quantisation, licence: found.licence ?? entry.licence };
         } catch (error) {
