@@ -123,12 +123,12 @@ test('the models of a store are listed, and a broken one says why', async (t) =>
     assert.ok(Array.isArray(json) && json.length === 1);
     const broken = await lapidary(['inspect', 'gemma4:e2b'], { env });
     assert.match(broken.stderr, /^lapidary: the manifest of 'gemma4:e2b' is not valid JSON\n$/);
-    const other = await lapidary(['inspect', 'gemma4:e4b'], { env });
-    assert.match(other.stderr, /no Ollama model gemma4:e4b in .*'lapidary models' lists what is there/);
+    const other = await lapidary(['inspect', 'gemma3:4b'], { env });
+    assert.match(other.stderr, /no Ollama model gemma3:4b in .*'lapidary models' lists what is there/);
 });
 
 test('an empty store is no error', async () => {
     const { status, stdout } = await lapidary(['models']);
-    assert.match(stdout, /^no Ollama models found/);
+    assert.match(stdout, /^no Ollama models found/m);
     assert.equal(status, 0);
 });
