@@ -94,6 +94,19 @@ test('Ollama streams its answer', async (t) => {
     assert.equal(seen[0]?.body['think'], true);
 });
 
+test('a server is given what there is of an answer that is to go on', async (t) => {
+    const said = { role: 'assistant', content: 'Once upon' };
+    for (const kind of ['openai', 'ollama'] as const) {
+        const { endpoint, seen } = await serving(t, kind, [kind === 'openai' ? 'data: [DONE]\n\n' : '{"done":true}\n']);
+        const ask = async (content: string) =>
+            await remoteBackend(endpoint).answer({ ...request, begun: { content } }, () => undefined, signal());
+        await ask('Once upon');
+        assert.deepEqual((seen[0]?.body['messages'] as unknown[]).at(-1), said);
+        await ask('');
+        assert.equal((seen[1]?.body['messages'] as unknown[]).length, 2, 'nothing is not an answer');
+    }
+});
+
 test('what a server refuses is told in its own words', async (t) => {
     const { endpoint } = await serving(t, 'openai', ['{"error":{"message":"no such model"}}'], 404);
     const failing = remoteBackend(endpoint).answer(request, () => undefined, signal());
