@@ -91,9 +91,10 @@ function leaf(token: Token, before: readonly Token[]): ComponentChild {
     );
 }
 
-/** As it was written, line by line. */
+/** As it was written. */
 function plain(text: string): ComponentChild[] {
-    return text.trimEnd().split('\n').flatMap((line, index) => (index === 0 ? [line] : [<br />, line]));
+    const words = text.trimEnd();
+    return [words.includes('\n') ? <span class="as-it-is">{words}</span> : words];
 }
 
 function inline(tokens: readonly Token[]): ComponentChild[] {

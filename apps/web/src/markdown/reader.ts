@@ -13,16 +13,21 @@ export interface Block {
     references: number;
 }
 
-/** How many characters may still be read before the page gets its turn. */
+/** How much may still be read before the page gets its turn: in characters, of which whatever is found costs some more. */
 export interface Budget {
     left: number;
 }
 
-const firstPiece = 16_000;
+/** What it costs to find something, because it will be shown: making nodes of it takes longer than reading. */
+const costOfToken = 8;
+const firstPiece = 4000;
 /** A block that is longer is cut, except code: of that only the lines are looked for, a few milliseconds for a megabyte. */
 const mostInBlock = 32_000;
-/** A paragraph that is longer was not written to be read: it is shown as it is. */
+/** And one that has more in it, such as a list of thousands of letters. */
+const mostTokensInBlock = 2000;
+/** A paragraph that is longer, or in more pieces, was not written to be read: it is shown as it is. */
 const mostInLeaf = 16_000;
+const mostTokensInLeaf = 2000;
 
 export class Reader {
     private text = '';
@@ -85,7 +90,8 @@ export class Reader {
         const { parts, references } = this.partsUpTo(end, budget);
         const unfinished = firstUnfinished(parts);
         const isCode = parts[unfinished]?.tokens?.[0]?.type === 'fence';
-        if (atEnd && (isCode || end - from <= mostInBlock)) {
+        const size = parts[unfinished]?.tokens?.length ?? 0;
+        if (atEnd && (isCode || (end - from <= mostInBlock && size < mostTokensInBlock))) {
             this.settle(parts.slice(0, unfinished), references);
             this.open = parts.slice(unfinished).map((part) => this.blockOf(part, from));
             this.from = from + (parts[unfinished]?.start ?? 0);
@@ -94,7 +100,7 @@ export class Reader {
         } else if (unfinished > 0) {
             this.settle(parts.slice(0, unfinished), references);
             this.goOn(from + (parts[unfinished]?.start ?? 0));
-        } else if (isCode || this.piece < mostInBlock) {
+        } else if (isCode || (this.piece < mostInBlock && (parts[0]?.tokens?.length ?? 0) < mostTokensInBlock)) {
             this.piece *= 2;
         } else {
             // Too long for one: what comes next is another one.
@@ -111,9 +117,11 @@ export class Reader {
     }
 
     private partsUpTo(end: number, budget: Budget): { parts: Part[]; references: References } {
-        budget.left -= end - this.from;
         const references = { ...this.references };
-        return { parts: partsOf(this.text.slice(this.from, end), references), references };
+        const parts = partsOf(this.text.slice(this.from, end), references);
+        budget.left -= end - this.from;
+        for (const { tokens } of parts) budget.left -= costOfToken * (tokens?.length ?? 0);
+        return { parts, references };
     }
 
     private settle(parts: readonly Part[], references: References): void {
@@ -179,8 +187,9 @@ export class Reader {
             let known = this.memo.get(token.content);
             if (!known) {
                 if (budget.left <= 0) return undefined;
-                budget.left -= token.content.length;
                 known = wordsOf(token.content, references);
+                budget.left -= token.content.length + costOfToken * known.length;
+                if (known.length > mostTokensInLeaf) known = [];
                 this.memo.set(token.content, known);
             }
             token.children = known;
