@@ -63,10 +63,10 @@ export class Reader {
         const now = text.includes('\r') || text.includes('\0') ? text.replace(/\r\n?/g, '\n').replaceAll('\0', '\ufffd') : text;
         if (now !== this.text) this.take(now);
         while (this.reach < this.text.length) {
-            if (budget.left <= 0) return false;
+            if (!this.readSettled(budget) || budget.left <= 0) return false;
             this.readPiece(budget);
         }
-        if (!this.readWords(budget)) return false;
+        if (!this.readSettled(budget) || !this.readOpen(budget)) return false;
         return growing || this.readReferences(budget);
     }
 
@@ -139,12 +139,17 @@ export class Reader {
         return { raw: this.text.slice(from + start, from + end), tokens, done: false, references: 0 };
     }
 
-    private readWords(budget: Budget): boolean {
+    private readSettled(budget: Budget): boolean {
         for (; this.worded < this.settled.length; this.worded++) {
+            if (budget.left <= 0) return false;
             const done = this.withWords(this.settled[this.worded], this.references, budget);
             if (!done) return false;
             this.settled[this.worded] = done;
         }
+        return true;
+    }
+
+    private readOpen(budget: Budget): boolean {
         for (const [index, block] of this.open.entries()) {
             if (block.done) continue;
             const done = this.withWords(block, this.openReferences, budget);
@@ -188,11 +193,12 @@ export class Reader {
             if (!known) {
                 if (budget.left <= 0) return undefined;
                 known = wordsOf(token.content, references);
-                budget.left -= token.content.length + costOfToken * known.length;
+                budget.left -= token.content.length;
                 if (known.length > mostTokensInLeaf) known = [];
                 this.memo.set(token.content, known);
             }
             token.children = known;
+            budget.left -= costOfToken * known.length;
         }
         return { ...block, done: true, references: count };
     }
