@@ -6,6 +6,11 @@ import { nodesOf } from './nodes.js';
 import { Reader, type Block } from './reader.js';
 import { turns } from './turns.js';
 
+// Until it is read, in a moment, there is no need to lay out all of it.
+const mostUnread = 2000;
+/** From here on browsers lay out only what is seen. */
+const long = 20_000;
+
 /** `growing`: there is more to come. */
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
     const reader = (useRef<Reader>().current ??= new Reader());
@@ -13,9 +18,10 @@ export function Markdown({ text, growing = false }: { text: string; growing?: bo
     const done = reader.read(text, growing, turns);
     turns.spent();
     useEffect(() => (done ? undefined : turns.wait(() => goOn(undefined))));
-    const { blocks, rest } = reader;
+    const { blocks } = reader;
+    const rest = reader.rest.slice(0, mostUnread);
     return (
-        <div class="markdown">
+        <div class={text.length > long ? 'markdown long' : 'markdown'}>
             {blocks.map((block, index) => (
                 <MarkdownBlock key={index} block={block} />
             ))}
