@@ -26,8 +26,9 @@ for (const door of ['index', 'worker', 'ai-sdk', 'prompt-api']) {
     });
 }
 
-test('the worker is one file when bundled: some bundlers cannot split workers, and without one no name is found', () => {
-    const modules = [...reachable(new URL('./worker.js', import.meta.url))];
+test('each worker is one file when bundled: some bundlers cannot split workers, and without one no name is found', () => {
+    const workers = ['./worker.js', './hub/worker.js'];
+    const modules = workers.flatMap((worker) => [...reachable(new URL(worker, import.meta.url))]);
     for (const name of modules) {
         assert.ok(name.startsWith('file:'), `${name} would have to be found by its name`);
         assert.doesNotMatch(readFileSync(new URL(name), 'utf8'), /\bimport\(['"]/, name);

@@ -3,7 +3,8 @@
 import { pause as waitFor } from '../cache/pause.js';
 import { LocalLocks } from '../cache/share.js';
 import { LapidaryError, cancelledError } from '../error.js';
-import { downloadInWorker, downloadInto, type Downloader } from './downloader.js';
+import { downloadInto, type Downloader } from './downloader.js';
+import { downloadInWorker } from './in-worker.js';
 import { KeptModels, type KeptModel, type PullProgress } from './kept.js';
 import { problemOf, type Problem } from './problem.js';
 import type { ResolvedModel } from './resolve.js';

@@ -1,5 +1,4 @@
-// Who carries out a download: this thread, or a worker that says what happens.
-import { startWorker } from '../core/start.js';
+// Who carries out a download: this thread, for itself or for a page that it is the worker of.
 import { Peer, type Port } from '../core/peer.js';
 import { KeptModels, type KeptModel, type PullOptions, type PullProgress } from './kept.js';
 import { problemOf, type Problem } from './problem.js';
@@ -34,7 +33,7 @@ const noPlace: Problem = {
     detail: 'there is no private file system here',
 };
 
-interface PullArgs {
+export interface PullArgs {
     model: ResolvedModel;
 }
 
@@ -43,21 +42,4 @@ export function serveDownloads(port: Port): void {
     new Peer(port, {
         pull: async ({ model }: PullArgs, { signal, emit }) => await download(model, { signal, onProgress: emit }),
     });
-}
-
-/** A worker for each download, which ends with it. In this thread where none can be started. */
-export function downloadInWorker(make: () => Worker): Downloader {
-    return async (model, { signal, onProgress }) => {
-        const worker = await startWorker({ worker: make }, () => undefined);
-        if (!worker) return await downloadInto(() => KeptModels.ofThisOrigin())(model, { signal, onProgress });
-        try {
-            const peer = new Peer(worker, {});
-            const args: PullArgs = { model };
-            return await peer.call<Outcome>('pull', args, { signal, onEvent: onProgress as (event: never) => void });
-        } catch (error) {
-            return { problem: problemOf(error) };
-        } finally {
-            worker.terminate();
-        }
-    };
 }
