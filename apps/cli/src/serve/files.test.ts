@@ -86,10 +86,12 @@ async function makeStore(folder: string) {
     };
     const model = await add(await fs.readFile(path.join(root, 'tests', 'data', 'fixtures', 'tiny-e2b-q4_0.gguf')));
     const params = await add('{"temperature":0.25,"stop":["END"]}');
+    const license = await add('Apache License 2.0');
+    const template = await add('{{ .Prompt }}');
     const stray = await add('somebody left this here');
     const config = await add('{"model_format":"gguf","model_family":"gemma4","model_type":"4M","file_type":"Q4_0"}');
     const layer = (kind: string, blob: object) => ({ mediaType: `application/vnd.ollama.image.${kind}`, ...blob });
-    const manifest = { config: layer('config', config), layers: [layer('model', model), layer('params', params)] };
+    const manifest = { config: layer('config', config), layers: [layer('model', model), layer('params', params), layer('license', license), layer('template', template)] };
     await fs.writeFile(path.join(manifests, 'tiny'), JSON.stringify(manifest));
     const lost = { digest: `sha256:${'0'.repeat(64)}`, size: 5 };
     await fs.writeFile(path.join(manifests, 'lost'), JSON.stringify({ ...manifest, layers: [layer('model', lost)] }));
@@ -113,9 +115,14 @@ test("Ollama's models are listed and their blobs served, and no others", async (
     const tags = (await (await fetch(`${url}/api/tags`)).json()) as { models: Record<string, unknown>[] };
     assert.deepEqual(tags.models.map(({ name }) => name), ['builtin', 'gem:tiny']);
     const show = await fetch(`${url}/api/show`, { method: 'POST', body: '{"model":"gem:tiny"}' });
-    const shown = (await show.json()) as { parameters: string; details: { quantization_level: string } };
+    const shown = (await show.json()) as Record<'parameters' | 'license' | 'template', string> & { details: { quantization_level: string } };
+    assert.equal(shown.license, 'Apache License 2.0');
+    assert.equal(shown.template, '{{ .Prompt }}');
     assert.match(shown.parameters, /^temperature +0\.25\nstop +"END"$/);
     assert.equal(shown.details.quantization_level, 'Q4_0');
+
+    const pull = async (name: string) => (await fetch(`${url}/api/pull`, { method: 'POST', body: JSON.stringify({ name }) })).status;
+    assert.deepEqual(await Promise.all(['gem:tiny', 'gem:lost', 'gem:other'].map(pull)), [200, 501, 501], 'only what is there whole');
 
     assert.equal((await fetch(`${url}/v1/models/gem%3Atiny`)).status, 200);
     assert.equal((await fetch(`${url}/v1/models/gem:lost`)).status, 200, 'it is there, though it cannot be loaded');

@@ -41,8 +41,8 @@ export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodi
     app.post('/api/pull', async (c) => {
         const body = (await bodies.read(c)).object();
         const name = modelOf(body);
-        const known = typeof name === 'string' && (await service.catalogue.find(name)) !== undefined;
-        if (!known) throw onlyRead();
+        const entry = typeof name === 'string' ? await service.catalogue.find(name) : undefined;
+        if (!entry || !(await isWhole(entry))) throw onlyRead();
         // What is there need not be brought.
         if (!readStream(body)) return c.json({ status: 'success' });
         const lines = ['pulling manifest', 'success'].map((status) => `${JSON.stringify({ status })}\n`);
@@ -52,6 +52,17 @@ export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodi
         app.all(path, () => {
             throw onlyRead();
         });
+    }
+}
+
+/** Names can be there without their bytes. */
+async function isWhole(entry: CatalogueEntry): Promise<boolean> {
+    try {
+        const { sources } = await entry.open();
+        await Promise.allSettled(sources.map((source) => source.close()));
+        return true;
+    } catch {
+        return false;
     }
 }
 

@@ -105,6 +105,51 @@ test('texts become vectors', engine, async (t) => {
     return undefined;
 });
 
+test('a conversation of prompts goes on by its context', engine, async () => {
+    const options = { num_predict: 4, seed: 1 };
+    const first = await client.generate({ model, prompt: 'My name is Bob.', options });
+    const next = await client.generate({ model, prompt: 'Who am I?', context: first.context, options });
+    const alone = await client.generate({ model, prompt: 'Who am I?', options });
+    assert.ok(next.prompt_eval_count > alone.prompt_eval_count + 4, 'what was said before is read too');
+    assert.ok(next.context.length > first.context.length);
+    const foreign = client.generate({ model, prompt: 'Who am I?', context: [2, 106, 1645], options });
+    await assert.rejects(foreign, /was not given by this server/);
+    const filled = await client.generate({ model, prompt: 'Once upon a', template: '{{ .Prompt }}', options: { ...options, temperature: 0 } });
+    assert.match(filled.response ?? '', /^ time/);
+});
+
+test('a raw text tells how likely its tokens were', engine, async () => {
+    const options = { num_predict: 2, temperature: 0 };
+    const body = { model, prompt: 'Once upon a', raw: true, stream: false, logprobs: true, top_logprobs: 2, options };
+    const response = await fetch(`${server.url}/api/generate`, { method: 'POST', body: JSON.stringify(body) });
+    const { logprobs } = (await response.json()) as { logprobs: { token: string; logprob: number; top_logprobs: object[] }[] };
+    assert.equal(logprobs.length, 2);
+    assert.match(logprobs[0]?.token ?? '', /^ time/);
+    assert.equal(logprobs[0]?.top_logprobs.length, 2);
+});
+
+test("a model is shown to Ollama's own command, which names it otherwise", engine, async () => {
+    const show = async (body: object) => await fetch(`${server.url}/api/show`, { method: 'POST', body: JSON.stringify(body) });
+    const shown = (await (await show({ model: '', name: 'builtin', verbose: true })).json()) as Record<string, unknown>;
+    assert.deepEqual(shown['capabilities'], ['completion']);
+    assert.equal((await show({ model: '', name: 'nosuch' })).status, 404);
+});
+
+test('a long text is cut for its vector as far as is wished', engine, async () => {
+    const input = 'one two three four five six seven';
+    const { prompt_eval_count } = await client.embed({ model, input, options: { num_ctx: 3 } });
+    assert.equal(prompt_eval_count, 3);
+    await assert.rejects(client.embed({ model, input, truncate: false, options: { num_ctx: 3 } }), /the context holds 3/);
+    assert.equal((await client.embed({ model, input, dimensions: 4 })).embeddings[0]?.length, 4);
+});
+
+test('a context that no model holds is the one that this model holds', engine, async (t) => {
+    const { url, logged } = await testServer(t, { load: { backend: 'cpu', contextLength: 100_000 } });
+    const { done } = await new Ollama({ host: url }).chat({ model, messages: hello, options: { num_predict: 1, num_ctx: 131_072 } });
+    assert.ok(done);
+    assert.ok(logged.some((line) => /context 2048/.test(line)), logged.join('; '));
+});
+
 test('errors are told as Ollama tells them', engine, async () => {
     const status = (code: number, sentence: RegExp) => (error: unknown) => {
         assert.ok(error instanceof Error && 'status_code' in error);

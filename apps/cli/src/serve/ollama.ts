@@ -6,7 +6,7 @@ import { embeddingHeaders } from './embeddings.js';
 import { badRequest } from './errors.js';
 import type { Context, Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
-import type { Ready } from './loaded.js';
+import type { KeepAlive, Ready } from './loaded.js';
 import { withModelDefaults } from './model-defaults.js';
 import { Answer, chatMembers, generateMembers, joined, nanoseconds, nothing, type Piece } from './ollama-answer.js';
 import { fillTemplate } from './ollama-template.js';
@@ -59,11 +59,32 @@ interface Asked {
 }
 
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {
-    const object = body.object();
-    const entry = await service.find(object['model']);
-    if (readMessages(object['messages']).length === 0) return await loadOnly(c, service, entry, object, chatMembers);
-    return await respond(c, service, entry, body, askedChat);
+    const request = look(body, askedChat, ({ messages }) => readMessages(messages).length === 0);
+    const entry = await service.find(request.model);
+    if (request.empty) return await loadOnly(c, service, entry, request, chatMembers);
+    return await respond(c, service, entry, body, request, askedChat);
 }
+
+/**
+ * What has to be known of a request before its turn, and whether it is wrong. A function of its own, so that nothing of
+ * what the body became outlives it: it is read again when its turn has come.
+ */
+function look(body: Body, read: (body: JsonObject) => Asked, isEmpty: (body: JsonObject) => boolean) {
+    const object = body.object();
+    const empty = isEmpty(object);
+    const { members, options } = empty ? { members: undefined, options: undefined } : read(object);
+    return {
+        model: object['model'],
+        keepAlive: readKeepAlive(object['keep_alive']),
+        stream: readStream(object),
+        empty,
+        members,
+        ignored: options?.ignored ?? [],
+        context: options?.context ?? 0,
+    };
+}
+
+type Looked = ReturnType<typeof look>;
 
 function askedChat(body: JsonObject): Asked {
     const options = readOptions(body);
@@ -72,15 +93,15 @@ function askedChat(body: JsonObject): Asked {
 }
 
 async function generate(c: Context, service: Service, body: Body): Promise<Response> {
-    const object = body.object();
-    const entry = await service.find(object['model']);
-    refuseImages(object['images']);
-    if (readText(object, 'suffix') !== '') throw badRequest(`${entry.id} does not support insert`);
-    if (readText(object, 'prompt') === '') return await loadOnly(c, service, entry, object, generateMembers);
-    return await respond(c, service, entry, body, askedGenerate);
+    const request = look(body, askedGenerate, (object) => readText(object, 'prompt') === '');
+    const entry = await service.find(request.model);
+    if (request.empty) return await loadOnly(c, service, entry, request, generateMembers);
+    return await respond(c, service, entry, body, request, askedGenerate);
 }
 
 function askedGenerate(body: JsonObject): Asked {
+    refuseImages(body['images']);
+    if (readText(body, 'suffix') !== '') throw badRequest("the model does not support insert: leave out 'suffix'");
     const options = readOptions(body);
     const prompt = readText(body, 'prompt');
     const system = readText(body, 'system');
@@ -129,14 +150,9 @@ async function respond(
     service: Service,
     entry: CatalogueEntry,
     body: Body,
+    { keepAlive, stream, ignored, context, members = generateMembers }: Looked,
     read: (body: JsonObject) => Asked,
 ): Promise<Response> {
-    const object = body.object();
-    const keepAlive = readKeepAlive(object['keep_alive']);
-    const stream = readStream(object);
-    // A wrong request is told at once; of a right one nothing large is kept.
-    const { members, options } = read(object);
-    const { ignored, context = 0 } = options;
     const head = () => ({ model: entry.id, created_at: new Date().toISOString() });
     const answer = new Answer();
     const run = async (tell: (piece: Piece) => void) =>
@@ -173,10 +189,9 @@ async function loadOnly(
     c: Context,
     service: Service,
     entry: CatalogueEntry,
-    body: JsonObject,
+    { keepAlive }: Looked,
     members: (piece: Piece) => object,
 ): Promise<Response> {
-    const keepAlive = readKeepAlive(body['keep_alive']);
     if (keepAlive === 0) await service.loaded.unload(entry.id);
     else await service.run(c, entry, keepAlive, async () => undefined);
     const done_reason = keepAlive === 0 ? 'unload' : 'load';
@@ -186,10 +201,9 @@ async function loadOnly(
 
 async function embed(c: Context, service: Service, body: Body): Promise<Response> {
     const started = performance.now();
-    const object = body.object();
-    const entry = await service.find(object['model']);
-    readEmbed(object);
-    const { embeddings, tokens, truncated, loadMs } = await embedTexts(c, service, entry, object, () => readEmbed(body.object()));
+    const request = lookEmbed(body, readEmbed);
+    const entry = await service.find(request.model);
+    const { embeddings, tokens, truncated, loadMs } = await embedTexts(c, service, entry, request, () => readEmbed(body.object()));
     const answer = {
         model: entry.id,
         embeddings,
@@ -202,22 +216,28 @@ async function embed(c: Context, service: Service, body: Body): Promise<Response
 
 /** The older endpoint: one text, one vector, which here has length 1 too. */
 async function embedOne(c: Context, service: Service, body: Body): Promise<Response> {
-    const object = body.object();
-    const entry = await service.find(object['model']);
     const read = (from: JsonObject) => readEmbed({ ...from, input: readText(from, 'prompt') });
-    read(object);
-    const { embeddings, truncated } = await embedTexts(c, service, entry, object, () => read(body.object()));
+    const request = lookEmbed(body, read);
+    const entry = await service.find(request.model);
+    const { embeddings, truncated } = await embedTexts(c, service, entry, request, () => read(body.object()));
     return c.json({ embedding: embeddings[0] ?? [] }, 200, embeddingHeaders(truncated));
+}
+
+/** As `look`. */
+function lookEmbed(body: Body, read: (body: JsonObject) => EmbeddingParams | undefined) {
+    const object = body.object();
+    read(object);
+    return { model: object['model'], keepAlive: readKeepAlive(object['keep_alive']) };
 }
 
 async function embedTexts(
     c: Context,
     service: Service,
     entry: CatalogueEntry,
-    object: JsonObject,
+    { keepAlive }: { keepAlive: KeepAlive },
     read: () => EmbeddingParams | undefined,
 ) {
-    return await service.run(c, entry, readKeepAlive(object['keep_alive']), async ({ engine, loadMs }, signal) => {
+    return await service.run(c, entry, keepAlive, async ({ engine, loadMs }, signal) => {
         const params = read();
         if (!params) return { embeddings: [], tokens: 0, truncated: 0, loadMs };
         const { data, usage, truncated_inputs: truncated = 0 } = await engine.embeddings.create(params, { signal });

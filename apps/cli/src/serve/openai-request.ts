@@ -8,6 +8,8 @@ export interface OpenAiRequest {
     params: JsonObject;
     /** How many answers to each prompt. */
     n: number;
+    /** To all prompts together. */
+    answers: number;
     /** Members that do nothing here. */
     ignored: string[];
 }
@@ -70,21 +72,23 @@ const mostAnswers = 16;
 export function readChat(body: JsonObject): OpenAiRequest {
     if (!Array.isArray(body['messages'])) throw badRequest("'messages' must be a list of messages", 'messages');
     const { n, ...params } = withFormat(body);
-    return { params, n: countOf(n), ignored: ignoredOf(params, chatMembers) };
+    const count = countOf(n);
+    return { params, n: count, answers: count, ignored: ignoredOf(params, chatMembers) };
 }
 
 export function readCompletion(body: JsonObject): OpenAiRequest & { prompts: JsonValue[] } {
     const { n, prompt = null, ...params } = withFormat(body);
     const prompts = promptsOf(prompt);
     const count = countOf(n);
-    if (prompts.length * count > mostPrompts) {
-        throw badRequest(`${prompts.length * count} answers are asked for; at most ${mostPrompts} are written`, 'prompt');
+    const answers = prompts.length * count;
+    if (answers > mostPrompts) {
+        throw badRequest(`${answers} answers are asked for; at most ${mostPrompts} are written`, 'prompt');
     }
-    return { params, prompts, n: count, ignored: ignoredOf(params, completionMembers) };
+    return { params, prompts, n: count, answers, ignored: ignoredOf(params, completionMembers) };
 }
 
 export function readEmbedding(body: JsonObject): OpenAiRequest {
-    return { params: body, n: 1, ignored: ignoredOf(body, embeddingMembers) };
+    return { params: body, n: 1, answers: 1, ignored: ignoredOf(body, embeddingMembers) };
 }
 
 const mostPrompts = 128;

@@ -148,6 +148,100 @@ test('texts become vectors, as numbers and as base64', engine, async (t) => {
     return undefined;
 });
 
+test('texts that are too long for their vectors are cut unless that is refused, and vectors may be shorter', engine, async () => {
+    const long = 'word '.repeat(2500);
+    const cut = await client.embeddings.create({ model: 'builtin', input: long, dimensions: 16 }).withResponse();
+    assert.equal(cut.response.headers.get('x-lapidary-truncated'), '1');
+    assert.match(cut.response.headers.get('x-lapidary-embeddings') ?? '', /mean of the last hidden states/);
+    assert.equal(cut.data.usage.prompt_tokens, 2048);
+    const [{ embedding } = { embedding: [] as number[] }] = cut.data.data;
+    assert.equal(embedding.length, 16);
+    assert.ok(Math.abs(Math.hypot(...embedding) - 1) < 1e-3);
+    const whole = { model: 'builtin', input: long, truncate: false };
+    await assert.rejects(client.embeddings.create(whole), (error) => {
+        assert.ok(error instanceof OpenAI.BadRequestError);
+        assert.match(error.message, /tokens and the context holds 2048/);
+        return true;
+    });
+    await assert.rejects(client.embeddings.create({ model: 'builtin', input: 'a', dimensions: 9999 }), OpenAI.BadRequestError);
+});
+
+test('a text is scored as evaluation harnesses ask for it', engine, async () => {
+    const prompt = 'Once upon a time';
+    const read = await client.completions.create({ model: 'builtin', prompt, max_tokens: 0, echo: true, logprobs: 2 });
+    const [choice] = read.choices;
+    assert.equal(choice?.text, prompt);
+    assert.equal(read.usage?.completion_tokens, 0);
+    const { tokens = [], token_logprobs = [], text_offset = [], top_logprobs = [] } = choice.logprobs ?? {};
+    assert.equal(tokens.join(''), prompt);
+    assert.equal(token_logprobs.length, tokens.length);
+    assert.ok(token_logprobs.every((one) => one < 0));
+    assert.deepEqual(text_offset, tokens.map((_, i) => tokens.slice(0, i).join('').length));
+    assert.equal(Object.keys(top_logprobs[1] ?? {}).length, 2);
+    // The probability of what follows is the same, read or written.
+    const asked = { model: 'builtin', prompt, max_tokens: 1, logprobs: 0, temperature: 0 };
+    const written = (await client.completions.create(asked)).choices[0];
+    const longer = `${prompt}${written?.text ?? ''}`;
+    const again = await client.completions.create({ ...asked, prompt: longer, max_tokens: 0, echo: true });
+    const expected = written?.logprobs?.token_logprobs?.[0] ?? NaN;
+    assert.ok(Math.abs((again.choices[0]?.logprobs?.token_logprobs?.at(-1) ?? NaN) - expected) < 1e-3);
+    // As tokens nothing is before the first of them.
+    const ids = await client.completions.create({ ...asked, prompt: [300, 301], max_tokens: 0, echo: true });
+    assert.equal(ids.choices[0]?.logprobs?.token_logprobs?.[0], null);
+    const several = await client.completions.create({ model: 'builtin', prompt: ['Once', 'The'], n: 2, max_tokens: 1, seed: 2 });
+    assert.deepEqual(several.choices.map(({ index }) => index), [0, 1, 2, 3]);
+});
+
+test('results of parallel calls are read in the order of the calls, whichever order they come in', engine, async () => {
+    const call = (id: string, city: string) => {
+        return { id, type: 'function', function: { name: 'weather', arguments: JSON.stringify({ city }) } } as const;
+    };
+    const results = { a: 'hot', b: 'cold' };
+    const likely = async (order: readonly (keyof typeof results)[]) => {
+        const { choices } = await client.chat.completions.create({
+            model: 'builtin',
+            messages: [
+                { role: 'user', content: 'How is the weather?' },
+                { role: 'assistant', content: null, tool_calls: [call('a', 'Rome'), call('b', 'Oslo')] },
+                ...order.map((id) => ({ role: 'tool', tool_call_id: id, content: results[id] }) as const),
+            ],
+            max_tokens: 4,
+            temperature: 0,
+            logprobs: true,
+        });
+        return (choices[0]?.logprobs?.content ?? []).map(({ token, logprob }) => [token, logprob.toFixed(3)]);
+    };
+    const inOrder = await likely(['a', 'b']);
+    assert.ok(inOrder.length > 0);
+    assert.deepEqual(await likely(['b', 'a']), inOrder);
+});
+
+test('several answers, the first of which is the one that would have come alone', engine, async () => {
+    const request = { model: 'builtin', messages: [...hello], max_tokens: 8, seed: 9_000_000_000_000_000_000 };
+    const alone = await client.chat.completions.create(request);
+    const { choices, usage } = await client.chat.completions.create({ ...request, n: 3 });
+    assert.equal(choices[0]?.message.content, alone.choices[0]?.message.content);
+    assert.deepEqual(choices.map(({ index }) => index), [0, 1, 2]);
+    assert.ok(new Set(choices.map(({ message }) => message.content)).size > 1);
+    assert.equal(usage?.prompt_tokens, alone.usage?.prompt_tokens);
+});
+
+test('a form may be asked for as other servers have it', engine, async () => {
+    const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'], additionalProperties: false };
+    const ways = [{ guided_json: schema }, { json_schema: schema }, { structured_outputs: { json: schema } }];
+    for (const way of ways) {
+        const request = { model: 'builtin', messages: [...hello], max_tokens: 60, ...way };
+        const { choices } = await client.chat.completions.create(request);
+        assert.deepEqual(Object.keys(JSON.parse(choices[0]?.message.content ?? '') as object), ['ok']);
+    }
+    const grammar = { model: 'builtin', messages: [...hello], grammar: 'root ::= "yes"' };
+    await assert.rejects(client.chat.completions.create(grammar), (error) => {
+        assert.ok(error instanceof OpenAI.BadRequestError);
+        assert.equal(error.param, 'grammar');
+        return true;
+    });
+});
+
 test('errors are those that the client has classes for', engine, async () => {
     const fine = { model: 'builtin', messages: [...hello], max_tokens: 1 };
     const create = (more: object) => client.chat.completions.create({ ...fine, ...more });

@@ -16,7 +16,7 @@ import type { Context, Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
 import type { Ready } from './loaded.js';
 import { withModelDefaults } from './model-defaults.js';
-import { readChat, readCompletion, readEmbedding, withSeed } from './openai-request.js';
+import { readChat, readCompletion, readEmbedding, withSeed, type OpenAiRequest } from './openai-request.js';
 import type { Service } from './service.js';
 import { JoinedStream, joined, type Part } from './several.js';
 import { streamed, type StreamShape } from './streams.js';
@@ -53,11 +53,8 @@ function describe({ id, modified }: CatalogueEntry) {
 }
 
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {
-    // Looked at now, so that a wrong request is told at once, and read again on its turn.
-    const object = body.object();
-    const stream = wantsStream(object);
-    const entry = await service.find(object['model']);
-    const { n, ignored } = readChat(object);
+    const { model: name, stream, n, ignored } = look(body, readChat);
+    const entry = await service.find(name);
     const create: Create<ChatCompletion, ChatCompletionChunk> = (i, { engine, ...model }, signal) => {
         const params = withSeed(readChat(body.object()).params, i) as unknown as ChatCompletionParams;
         return (streaming) => engine.chat.completions.create({ ...withModelDefaults(params, model), stream: streaming }, { signal });
@@ -66,17 +63,24 @@ async function chat(c: Context, service: Service, body: Body): Promise<Response>
 }
 
 async function complete(c: Context, service: Service, body: Body): Promise<Response> {
-    const object = body.object();
-    const stream = wantsStream(object);
-    const entry = await service.find(object['model']);
-    const { n, prompts, ignored } = readCompletion(object);
-    const answers = prompts.length * n;
+    const { model, stream, n, answers, ignored } = look(body, readCompletion);
+    const entry = await service.find(model);
     const create: Create<Completion, Completion> = (i, { engine }, signal) => {
         const { params, prompts: read } = readCompletion(body.object());
         const request = { ...withSeed(params, i % n), prompt: read[Math.floor(i / n)] } as unknown as CompletionParams;
         return (streaming) => engine.completions.create({ ...request, stream: streaming }, { signal });
     };
     return await respond(c, service, entry, { stream, answers, n, ignored }, create);
+}
+
+/**
+ * What has to be known of a request before its turn, and whether it is wrong. A function of its own, so that nothing of
+ * what the body became outlives it: it is read again when its turn has come.
+ */
+function look(body: Body, read: (object: JsonObject) => OpenAiRequest) {
+    const object = body.object();
+    const { n, answers, ignored } = read(object);
+    return { model: object['model'], stream: wantsStream(object), n, answers, ignored };
 }
 
 /** The answer of one number, whole or as a stream. The library checks the request; that is its job for callers in JavaScript too. */
@@ -134,9 +138,8 @@ async function respond<Whole extends Part, Chunk extends Part>(
 }
 
 async function embed(c: Context, service: Service, body: Body): Promise<Response> {
-    const object = body.object();
-    const entry = await service.find(object['model']);
-    const { ignored } = readEmbedding(object);
+    const { model, ignored } = look(body, readEmbedding);
+    const entry = await service.find(model);
     const { truncated_inputs: cut = 0, ...answer } = await service.run(c, entry, undefined, ({ engine }, signal) =>
         engine.embeddings.create(readEmbedding(body.object()).params as unknown as EmbeddingParams, { signal }),
     );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitBudget } from './memory.js';
+import { fitBudget, fittingContext, fittingConversations } from './memory.js';
 
 const description = {
     context_length: 8192,
@@ -27,4 +27,25 @@ test('a model without such a table fits or does not', () => {
     const plain = { ...description, memory: { ...description.memory, per_layer_embeddings: undefined } };
     assert.equal(fitBudget(plain as never, 4096, 1, 1010e6), 'auto');
     assert.throws(() => fitBudget(plain as never, 4096, 1, 1009e6), /needs 1.0 GB and 10 MB for a conversation/);
+});
+
+test('as many conversations are remembered as memory suggests', () => {
+    const described = (weights: number, conversation: number) => ({
+        context_length: 131_072,
+        memory: { weights, kv_cache_at_4096: conversation, kv_cache_at_131072: conversation * 10 },
+    });
+    assert.equal(fittingConversations(described(20e6, 3e6), 4096), 8, 'small ones cost nothing');
+    assert.equal(fittingConversations(described(3.4e9, 70e6), 4096), 6);
+    assert.equal(fittingConversations(described(18e9, 600e6), 4096), 3);
+    assert.equal(fittingConversations(described(18e9, 2e9), 4096), 2, 'never fewer than two');
+    assert.equal(fittingConversations(described(3.4e9, 70e6), 4096, 3.4e9 + 300e6), 4, 'what a budget leaves');
+    assert.equal(fittingConversations({}, 4096), 2);
+});
+
+test('a context is no longer than the model holds', () => {
+    assert.equal(fittingContext({ context_length: 2048 }), 2048);
+    assert.equal(fittingContext({ context_length: 2048 }, 8192), 2048);
+    assert.equal(fittingContext({ context_length: 131_072 }), 4096);
+    assert.equal(fittingContext({ context_length: 131_072 }, 8192), 8192);
+    assert.equal(fittingContext({}, 8192), 8192);
 });

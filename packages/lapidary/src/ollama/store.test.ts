@@ -74,6 +74,8 @@ test('a model is found with everything that belongs to it', async (t) => {
     assert.equal(model.name, 'gemma4:e2b');
     assert.deepEqual(model.params, { temperature: 1, top_k: 32 });
     assert.equal(model.system, 'Be brief.');
+    assert.deepEqual(await made.store.texts(model, 'license'), ['free']);
+    assert.deepEqual(await made.store.texts(model, 'template'), []);
     assert.deepEqual([model.models.length, model.projectors.length, model.adapters.length, model.all.length], [1, 1, 1, 8]);
     const [source] = await made.store.openLayers(model.models);
     assert.equal(Buffer.from((await source?.read(0, 12)) ?? []).toString(), 'GGUF weights');
