@@ -1,5 +1,5 @@
 # Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
-.PHONY: help run test test-browsers build bench fuzz lint format setup debian clean
+.PHONY: help run test test-browsers test-packages build bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
 # Where tools/setup puts Node.js when the one that is here is too old.
@@ -20,6 +20,9 @@ run: build ## the web app, and the engine for other programs, at http://127.0.0.
 
 test: build/asan/CMakeCache.txt ## every test, native and WebAssembly
 	@tools/test  # which makes `build` beside the first tests
+
+test-packages: build ## the library as npm packs it, in projects of Vite, webpack, esbuild, Next.js, Node, TypeScript
+	@tools/test-packages
 
 test-browsers: build ## the app in Firefox, WebKitGTK and Chromium, and every kernel in Firefox
 	@tools/test-browsers
