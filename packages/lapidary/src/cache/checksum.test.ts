@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { noise } from '../testing/fake-remote.js';
 import { checksum } from './checksum.js';
+import { newSha256 } from './hasher.js';
 import { Sha256 } from './sha256-stream.js';
 
 test('SHA-256 is that of everybody else, at every length and cut in pieces anywhere', () => {
@@ -43,4 +44,12 @@ test('a checksum does not depend on where the bytes lie in memory', () => {
         moved.set(bytes, shift);
         assert.equal(checksum(moved.subarray(shift, shift + 100)), checksum(bytes));
     }
+});
+
+test('whoever computes a SHA-256 here, it is the same', () => {
+    const [own, quickest] = [new Sha256(), newSha256()];
+    for (const length of [0, 1, 63, 64, 65, 1000]) {
+        for (const hash of [own, quickest]) hash.update(new Uint8Array(length).fill(length));
+    }
+    assert.equal(quickest.digest(), own.digest());
 });

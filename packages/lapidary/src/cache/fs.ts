@@ -60,8 +60,8 @@ export interface CacheStorageFs {
 
 /** Somebody else has the file open. */
 export class BusyError extends LapidaryError {
-    constructor(what: string, options?: { cause?: unknown }) {
-        super('io', `${what} is in use by another tab or window`, options);
+    constructor(what: string, { by = 'tab or window', ...options }: { cause?: unknown; by?: string } = {}) {
+        super('io', `${what} is in use by another ${by}`, options);
     }
 }
 

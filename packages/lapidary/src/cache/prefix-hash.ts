@@ -1,11 +1,11 @@
 // SHA-256 of a file whose chunks come in any order: those that come in order are hashed on the way, the rest is read
 // back from disk at the end.
-import { Sha256 } from './sha256-stream.js';
+import { newSha256 } from './hasher.js';
 
 export class PrefixHash {
     /** The next chunk the hash needs. */
     next = 0;
-    private readonly hash = new Sha256();
+    private readonly hash = newSha256();
 
     offer(index: number, bytes: Uint8Array): void {
         if (index !== this.next) return;

@@ -6,7 +6,7 @@ import { Chunks } from './chunks.js';
 import { bytesFile, isComplete, journalFile, type Entry } from './entries.js';
 import type { CacheStorageFs } from './fs.js';
 import { JournalWriter, readJournal } from './journal.js';
-import { Sha256 } from './sha256-stream.js';
+import { newSha256 } from './hasher.js';
 import type { Locks } from './share.js';
 
 export interface Verdict {
@@ -32,7 +32,7 @@ export async function verifyEntry(
         return { ok: false, problem: 'it is not complete', damaged: [], sha256: undefined };
     }
     const chunks = new Chunks(state.header.size, state.header.chunkBytes);
-    const hash = new Sha256();
+    const hash = newSha256();
     const damaged: Verdict['damaged'] = [];
     try {
         for (let index = 0; index < chunks.count; index++) {

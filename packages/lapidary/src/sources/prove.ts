@@ -1,7 +1,7 @@
 // Bytes that must have a certain SHA-256, from a place where they cannot be kept: everything is read once and compared,
 // and what is read later is compared with what was read then, so that nobody can show one file and give another.
 import { Chunks } from '../cache/chunks.js';
-import { Sha256 } from '../cache/sha256-stream.js';
+import { newSha256 } from '../cache/hasher.js';
 import { LapidaryError, throwIfCancelled } from '../error.js';
 import type { WorkOptions } from '../model.js';
 import { parseDigest } from './digest.js';
@@ -16,7 +16,7 @@ export async function prove(source: ByteSource, digest: string, options: WorkOpt
     const { signal, onProgress } = options;
     const wanted = parseDigest(digest);
     checkSize(`'${source.name}'`, source.size);
-    const whole = new Sha256();
+    const whole = newSha256();
     const sums: string[] = [];
     for (let at = 0; at < source.size; at += pieceBytes) {
         throwIfCancelled(signal);
@@ -71,7 +71,7 @@ class ProvenSource implements ByteSource {
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
     const subtle = (globalThis.crypto as { subtle?: SubtleCrypto } | undefined)?.subtle;
     if (!subtle) {
-        const hash = new Sha256();
+        const hash = newSha256();
         hash.update(bytes);
         return hash.digest();
     }
