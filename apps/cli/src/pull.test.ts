@@ -67,8 +67,11 @@ test('a model is got by its name, listed, checked, got again at once, and remove
 });
 
 test('without a network, what is here is still here', async (t) => {
-    const { run } = await makePlace(t);
+    const { run, registry } = await makePlace(t);
     await run(['pull', 'e2b']);
+    registry.put('library/gemma4:e2b', { model: new Uint8Array(100) });
+    const other = await run(['pull', 'e2b'], { env: { HF_ENDPOINT: 'http://127.0.0.1:9' } });
+    assert.match(other.stdout, /is here already/, 'another source does not replace it');
     const offline = { env: { HF_ENDPOINT: 'http://127.0.0.1:9', OLLAMA_REGISTRY: 'http://127.0.0.1:9' } };
     const { status, stdout } = await run(['pull', 'e2b'], offline);
     assert.equal(status, 0);
@@ -120,7 +123,7 @@ test('a model that needs an account says where, and HF_TOKEN opens it', async (t
 
 const failures: [what: string, args: string[], status: number, sentence: RegExp][] = [
     ['a repository that is not there', ['pull', 'hf:a/b'], 1, /does not have the model a\/b/],
-    ['a name nobody has', ['pull', 'nobody:1b'], 1, /does not have the model 'nobody:1b'/],
+    ['a name nobody has', ['pull', 'nobody:1b'], 1, /does not have the model 'nobody:1b'; 'lapidary models --available' lists names/],
     ['a reference that is none', ['pull', 'hf:nonsense'], 1, /names no model: 'nonsense\/' is not the name of a repository/],
     ['a search with a wrong limit', ['search', 'x', '--limit', '0'], 2, /whole number/],
     ['a reference to what was not pulled', ['inspect', 'hf:a/b'], 1, /'lapidary pull hf:a\/b' gets it/],

@@ -1,6 +1,6 @@
 // lapidary pull: get a model. Says what it is, how large, whether it would run here and under which licence, first.
 import type { Command } from 'commander';
-import { LapidaryError, formatBytes } from 'lapidary';
+import { LapidaryError, formatBytes, messageOf } from 'lapidary';
 import { problemOf, resolveModel, weightOf, type KeptModel, type KeptModels, type Licence, type ResolvedModel } from 'lapidary/hub';
 import { keptModelsHere, modelsFolder } from 'lapidary/node';
 import { UsageError } from '../errors.js';
@@ -39,6 +39,8 @@ export function addPull(program: Command, interrupts: Interrupts): void {
             if (model.problem !== undefined) throw new LapidaryError('unsupported', `${model.title} cannot be used: ${model.problem}`);
             const here = await models.find(model.name);
             if (here && isSame(here, model)) return say(sentenceOf(here, 'is here already'));
+            // The catalogue's first source may be out of reach: what came from there is not replaced by the next one's.
+            if (here?.state === 'complete' && here.source !== model.source) return say(hereAnyway(here));
             await introduce(model, here, flags, signal);
             await download(model, models, signal);
         });
@@ -55,10 +57,18 @@ async function resolveOrSayWhy(
     } catch (error) {
         const here = await models.find(argument).catch(() => undefined);
         const { kind } = problemOf(error);
-        if (here?.state !== 'complete' || (kind !== 'offline' && kind !== 'busy')) throw error;
-        say(`${sentenceOf(here, 'is here already')}; its source cannot be asked for a newer one now`);
-        return undefined;
+        if (here?.state === 'complete' && (kind === 'offline' || kind === 'busy')) {
+            say(hereAnyway(here));
+            return undefined;
+        }
+        if (kind !== 'missing' || /[/]/.test(argument)) throw error;
+        const how = "'lapidary models --available' lists names, 'lapidary search' looks on Hugging Face";
+        throw new LapidaryError('not_found', `${messageOf(error)}; ${how}`, { cause: error });
     }
+}
+
+function hereAnyway(here: KeptModel): string {
+    return `${sentenceOf(here, 'is here already')}; its source cannot be asked for a newer one now`;
 }
 
 /** Complete, and what the source has now. */

@@ -1,8 +1,9 @@
 // A question to a server whose answer is a small text: asked again when that may help, and read up to a limit.
-import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
+import { LapidaryError, throwIfCancelled } from '../error.js';
 import { pause } from '../cache/pause.js';
 import { follow } from '../sources/follow.js';
 import { RefusedError, meantStatus, retryAfter } from '../sources/refused.js';
+import { describe } from '../sources/unreachable.js';
 
 export interface AskOptions {
     headers?: Record<string, string>;
@@ -113,10 +114,4 @@ async function readBounded(response: Response, mostBytes: number, what: string):
         at += piece.length;
     }
     return new TextDecoder().decode(whole);
-}
-
-/** Node hides what happened in `cause`; browsers do not tell at all. */
-function describe(error: unknown): string {
-    const cause = error instanceof Error ? error.cause : undefined;
-    return messageOf(cause ?? error);
 }
