@@ -33,6 +33,30 @@ async function complaints(page: Page, place: string): Promise<string[]> {
     return all;
 }
 
+test('colours that people choose leave shapes their edges, and one line begins where the other does', { skip: app.skip }, async () => {
+    await app.visit(
+        async (context) => {
+            await prepareSettings(context, { maxTokens: 4, seed: 1 });
+            const visitor = await Visitor.arrive(context, app.site.url);
+            const { page } = visitor;
+            await visitor.say('Hello');
+            await visitor.answer();
+            const style = (selector: string, name: 'borderTopStyle' | 'outlineStyle' | 'opacity', part?: string) =>
+                page.locator(selector).evaluate((one, [name, part]) => getComputedStyle(one, part)[name], [name, part] as const);
+            assert.equal(await style('.message.user .body', 'borderTopStyle'), 'solid');
+            assert.equal(await style('.conversations li.current', 'outlineStyle'), 'solid');
+            assert.equal(await style('.context meter', 'borderTopStyle'), 'solid');
+            assert.equal(await style('.sidebar input', 'opacity', '::placeholder'), '1', 'browsers make it paler');
+            const left = async (selector: string) => (await page.locator(selector).boundingBox())?.x ?? 0;
+            assert.ok(Math.abs((await left('header h1')) - (await left('.messages'))) < 1);
+            await page.getByRole('link', { name: 'Settings' }).click();
+            assert.equal(await style('.pages a[aria-current]', 'outlineStyle'), 'solid');
+            visitor.checkHarmless();
+        },
+        { viewport: { width: 1440, height: 900 }, forcedColors: 'active' },
+    );
+});
+
 for (const width of [1280, 360]) {
     test(`nobody is kept out, ${width} pixels wide`, { skip: app.skip }, async () => {
         const small = width < 800;

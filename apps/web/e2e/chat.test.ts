@@ -126,6 +126,7 @@ test('conversations are found again, renamed, searched, exported, deleted and br
         await choose('The elephant question', 'Rename');
         await page.getByRole('textbox', { name: 'New title' }).fill('Trunks');
         await page.keyboard.press('Enter');
+        await page.waitForFunction(() => document.activeElement?.textContent === 'Trunks');
         const download = page.waitForEvent('download');
         await choose('Trunks', 'Export as Markdown');
         const file = await download;

@@ -151,6 +151,12 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
     const app = useApp();
     const { id, title } = conversation;
     const [renaming, setRenaming] = useState(false);
+    const link = useRef<HTMLAnchorElement>(null);
+    const renamed = useRef(false);
+    useEffect(() => {
+        if (renamed.current && !renaming) link.current?.focus();
+        renamed.current = false;
+    }, [renaming]);
     const answering = useObserved(app.conversations.answers).has(id);
     const download = async (kind: 'json' | 'md') => {
         const loaded = await app.conversations.load(id);
@@ -160,7 +166,8 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
     };
     const remove = async () => {
         await app.conversations.remove(id);
-        if (current) navigate({ page: 'chat' });
+        // Back would only find that it is gone.
+        if (current) navigate({ page: 'chat' }, true);
         notify(`'${title}' was deleted.`, { label: 'Undo', run: () => void app.conversations.restore(id) });
     };
     if (renaming) {
@@ -168,7 +175,9 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
             <li>
                 <Rename
                     title={title}
-                    onDone={(next) => {
+                    onDone={(next, byKey) => {
+                        // Its end is told twice: a field that goes away loses the focus.
+                        renamed.current ||= byKey;
                         setRenaming(false);
                         if (next !== undefined) void app.conversations.rename(id, next);
                     }}
@@ -179,6 +188,7 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
     return (
         <li class={current ? 'current' : undefined}>
             <a
+                ref={link}
                 href={hrefOf({ page: 'chat', conversation: id })}
                 aria-current={current ? 'page' : undefined}
                 title={title}
@@ -200,15 +210,24 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
     );
 }
 
-function Rename({ title, onDone }: { title: string; onDone: (title?: string) => void }) {
+interface RenameProps {
+    title: string;
+    /** Without a title: nothing is to change. `byKey`: the focus would be lost, and is not on its way elsewhere. */
+    onDone: (title: string | undefined, byKey: boolean) => void;
+}
+
+function Rename({ title, onDone }: RenameProps) {
     const input = useRef<HTMLInputElement>(null);
-    useEffect(() => input.current?.select(), []);
+    useEffect(() => {
+        input.current?.focus();
+        input.current?.select();
+    }, []);
     return (
         <form
             class="rename"
             onSubmit={(event) => {
                 event.preventDefault();
-                onDone(input.current?.value);
+                onDone(input.current?.value, true);
             }}
         >
             <input
@@ -216,11 +235,11 @@ function Rename({ title, onDone }: { title: string; onDone: (title?: string) => 
                 aria-label="New title"
                 dir="auto"
                 defaultValue={title}
-                onBlur={(event) => onDone(event.currentTarget.value)}
+                onBlur={(event) => onDone(event.currentTarget.value, false)}
                 onKeyDown={(event) => {
                     if (event.key !== 'Escape') return;
                     event.preventDefault(); // it leaves the field, and nothing else
-                    onDone();
+                    onDone(undefined, true);
                 }}
             />
         </form>
