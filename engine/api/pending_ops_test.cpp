@@ -24,7 +24,8 @@ class IdleHost final : public Host {
     void write(uint32_t /*op*/, uint32_t /*sink*/, uint64_t /*offset*/, std::span<const uint8_t> /*bytes*/) override {}
     void defer(uint32_t op) override { asked.push_back({op, {}}); }
     void emit(uint32_t /*call*/, std::string_view /*json*/) override {}
-    void finish(uint32_t /*call*/, bool /*ok*/, std::string_view /*json*/, std::span<const uint8_t> /*blob*/) override {}
+    void finish(uint32_t /*call*/, bool /*ok*/, std::string_view /*json*/, std::span<const uint8_t> /*blob*/) override {
+    }
 };
 
 TEST(PendingOps, WhoeverWaitsMayBeDestroyedBeforeTheAnswerComes) {
