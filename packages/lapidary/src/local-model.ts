@@ -62,6 +62,13 @@ export async function openLocalModel(name: string): Promise<LocalModel> {
     throw new LapidaryError('not_found', `cannot find the model '${name}': ${tried.join(', and ')}`);
 }
 
+/** By name, whatever else is called so. */
+export async function openKeptModel(name: string): Promise<LocalModel> {
+    const kept = await keptModelsHere().find(name);
+    if (kept) return await openDownloaded(kept);
+    throw new LapidaryError('not_found', `there is no model '${name}' in ${modelsFolder()}; download it first`);
+}
+
 /** The same for a model that is known to have been downloaded. */
 export async function openDownloaded(kept: KeptModel): Promise<LocalModel> {
     const opened = await openKept(keptModelsHere(), kept);

@@ -5,8 +5,9 @@ import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
 import { diskMemory } from './gpu/memory-file.js';
 import { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
-import { openLocalModel } from './local-model.js';
+import { openKeptModel, openLocalModel } from './local-model.js';
 import type { Runtime } from './runtime.js';
+import { keptPrefix } from './sources/open.js';
 
 export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
@@ -15,6 +16,7 @@ export const nodeRuntime: Runtime = {
     gpuMemory: diskMemory(),
     totalMemory: () => os.totalmem(),
     openLocal: async (name) => {
+        if (name.startsWith(keptPrefix)) return await openKeptModel(name.slice(keptPrefix.length));
         if (!name.startsWith('file:')) return await openLocalModel(name);
         try {
             return await openLocalModel(fileURLToPath(name));

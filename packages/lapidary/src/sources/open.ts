@@ -78,6 +78,8 @@ async function openPlace(
         case 'server':
             return await openServedModel(prepared.server, prepared.model, { headers: prepared.headers, ...stop });
         case 'shelf':
+            // Where there is a disk, they are in a folder of it.
+            if (openLocal) return await openLocal(`${keptPrefix}${prepared.name}`, signal);
             return await openShelf(prepared.name, { headers: prepared.headers, ...stop });
         case 'local':
             if (openLocal) return await openLocal(prepared.name, signal);
@@ -86,6 +88,9 @@ async function openPlace(
             return { sources: prepared.sources.map(borrowed) };
     }
 }
+
+/** Before a name for `OpenLocal`: only what was downloaded, not a file that happens to be called so. */
+export const keptPrefix = 'kept:';
 
 /** One that was downloaded before: nothing is asked of the network, unless a piece of it is damaged. */
 async function openShelf(name: string, http: HttpOptions): Promise<OpenedSource> {

@@ -71,6 +71,8 @@ test('where there is a disk, words are paths and names', () => {
     assert.deepEqual(prepareSource('builtin', {}, onDisk), { kind: 'local', name: 'builtin' });
     assert.deepEqual(prepareSource('gemma4:e2b', {}, onDisk), { kind: 'local', name: 'gemma4:e2b' });
     assert.deepEqual(prepareSource({ ollama: 'gemma4:e2b' }, {}, onDisk), { kind: 'local', name: 'gemma4:e2b' });
+    const shelf = prepareSource({ kept: 'e2b' }, { headers: { a: 'b' } }, onDisk);
+    assert.deepEqual(shelf, { kind: 'shelf', name: 'e2b', headers: { a: 'b' } });
     assert.equal(prepareSource('https://other.org/a.gguf', {}, onDisk).kind, 'url');
 });
 

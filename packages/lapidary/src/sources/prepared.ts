@@ -62,9 +62,7 @@ function preparePlace(source: ModelSource, options: LoadOptions, { hasDisk, base
     }
     if (isObject(source)) {
         const { directory, model, ollama, server, kept } = source as Record<string, unknown>;
-        if (typeof kept === 'string') {
-            return hasDisk ? { kind: 'local', name: kept } : { kind: 'shelf', name: kept, headers };
-        }
+        if (typeof kept === 'string') return { kind: 'shelf', name: kept, headers };
         if ((isDirectoryHandle(directory) || isListedFolder(directory)) && typeof model === 'string') {
             return { kind: 'folder', directory, model };
         }
