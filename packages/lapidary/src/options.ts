@@ -75,11 +75,14 @@ export interface LoadProgress {
 export interface LoadOptions {
     /** `auto`, unless told, is the GPU where there is one and the CPU elsewhere; `engine.info.why` says which and why. */
     backend?: Backend | 'auto';
-    /** Tokens a conversation can hold: 4096, or the model's own limit if that is less, unless told. */
+    /** Tokens a conversation can hold: 4096 unless told, and never more than the model holds. */
     contextLength?: number;
     /** How the GPU keeps keys and values: i16 unless told. */
     kv?: KvFormat;
-    /** How many conversations are remembered at a time, so that they can go on without being read again: 2 unless told. */
+    /**
+     * How many conversations are remembered at a time, so that they can go on without being read again: unless told 2 to
+     * 8, as memory suggests.
+     */
     maxConversations?: number;
     /**
      * Keep in the page's private files (in Node: in the user's cache folder) which kernels were found to be right and
