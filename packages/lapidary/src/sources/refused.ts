@@ -23,7 +23,8 @@ const longestWait = 3600;
 /** Retry-After: seconds, or a date. Undefined when it says nothing that makes sense. */
 export function retryAfter(headers: Headers, now: number = Date.now()): number | undefined {
     const text = headers.get('retry-after')?.trim() ?? '';
-    const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
+    const date = /^[A-Za-z]{3,9},.*:/.test(text) ? Date.parse(text) : NaN;
+    const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (date - now) / 1000;
     return Number.isFinite(seconds) ? Math.min(Math.max(0, Math.ceil(seconds)), longestWait) : undefined;
 }
 
