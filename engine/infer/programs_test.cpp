@@ -64,7 +64,7 @@ TEST(ProgramText, KnowsWhatAShaderOnlyWrites) {
 TEST(ProgramText, NamesWhatIsReadByWhoWroteIt) {
     gpu::PlanDevice device({});
     constexpr std::string_view kCopy =
-        "override kN: u32 = 7u;\n@group(0) @binding(0) var<storage,read> x:array<u32>;\n"
+        "override kM: u32;override kN: u32 = 7u;\n@group(0) @binding(0) var<storage,read> x:array<u32>;\n"
         "@group(0) @binding(1) var<storage,read_write> y:array<u32>;\nfn main(){y[0]=x[0];}";
     const auto copy = [&](gpu::Id from, gpu::Id to, uint64_t offset) {
         const gpu::Id pipeline = **device.pipeline(std::string(kCopy), "copy", {}, {{"kM", 2}}, {}).run_now();

@@ -4,6 +4,7 @@
 // one, the best of those. It then writes the token where the next step reads it and into the history, and moves the step on
 // by one. One pipeline does both: once a token its code has to come from memory (docs/performance.md).
 // Ties go to the lower id.
+//# import common, $reduce
 override kN: u32;
 override kParts: u32;
 const kThreads = 256u;

@@ -8,6 +8,7 @@
 // For blocks of tokens; attention_decode.wgsl is for one. grid: (key heads, queries of a key head / kRows).
 // qkv: [tokens, kStride], q first. caches: as kv/rows.wgsl has them. y: [tokens, heads · kDim]. kDim: a multiple of 4.
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
+//# import common, $reduce, $kv, kv/rows
 override kHeads: u32;
 override kKvHeads: u32;
 override kDim: u32;

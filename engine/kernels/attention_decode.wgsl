@@ -10,6 +10,7 @@
 // parts: [heads, kMaxSplits, kDim]. stats: [heads, kMaxSplits] of (largest, sum).
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
 // kOwns 0: the layer uses another one's K and V. grid: (heads / kGroup, kMaxSplits).
+//# import common, $reduce, $kv, kv/rows
 override kHeads: u32;
 override kKvHeads: u32;
 override kDim: u32;

@@ -1,5 +1,6 @@
 // attention_merge — puts together what the parts of attention_decode found, where matvec has no room to do it by itself
 // One thread eight elements. x and delta: parts.wgsl. y: [kCols] f32; kPlanes 1: planes (planes.wgsl).
+//# import common, $reduce, planes, plane_rows, parts
 override kCols: u32;                // heads · kDim
 override kDim: u32;
 override kWindow: u32 = 0u;

@@ -1,4 +1,5 @@
 // combine — y[t, i] = Σ_k shares[t, k] · x[t, k, i]: the experts' answers, weighted.
+//# import common
 override kN: u32;
 override kUsed: u32;
 

@@ -18,10 +18,10 @@ namespace {
 std::vector<Formats> formats_for(const Kernel& kernel) {
     if (!kernel.reads_weights()) return {Format::f32};
     // Only these take a second format.
-    const bool pairs = (kernel.needs & (needs::activations | needs::ready_planes)) != 0;
+    const bool pairs = has_slot(kernel.module, "formats") || has_slot(kernel.module, "ways");
     std::vector<Formats> out;
     for (int f = 0; f <= int(Format::f32); ++f) {
-        if ((kernel.needs & needs::ready_planes) != 0 && !holds_whole_numbers(Format(f))) continue;
+        if (has_slot(kernel.module, "ways") && !holds_whole_numbers(Format(f))) continue;
         out.emplace_back(Format(f));
         for (int g = 0; pairs && g <= int(Format::f32); ++g) {
             if (holds_whole_numbers(Format(f)) == holds_whole_numbers(Format(g))) out.push_back({Format(f), Format(g)});
@@ -71,7 +71,7 @@ std::string values_for(std::string_view text) {
         if (constant.find('=') != std::string_view::npos) continue;
         const size_t colon = constant.find(':');
         out += (out.empty() ? "" : ",") + std::string(constant.substr(0, colon));
-        out += constant.substr(colon) == ":f32" ? "=1" : "=64";
+        out += constant.substr(colon) == ": f32" ? "=1" : "=64";
     }
     return out;
 }
@@ -87,11 +87,11 @@ TEST(EveryShader, NamesTheSizesOfItsArrays) {
     size_t arrays = 0;
     for (const auto& [name, text] : all) {
         for (const std::string_view variable : all_between(text, "var<workgroup>", ";")) {
-            if (variable.find(":array<") == std::string_view::npos) continue;
+            if (variable.find(": array<") == std::string_view::npos) continue;
             ++arrays;
-            const size_t comma = variable.rfind(',');
+            const size_t comma = variable.rfind(", ");
             ASSERT_NE(comma, std::string_view::npos) << name << ": " << variable;
-            const std::string_view size = variable.substr(comma + 1, variable.rfind('>') - comma - 1);
+            const std::string_view size = variable.substr(comma + 2, variable.rfind('>') - comma - 2);
             EXPECT_TRUE(is_name_or_number(size))
                 << name << ": the size in '" << variable << "' needs an override of its own";
         }

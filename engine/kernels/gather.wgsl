@@ -3,6 +3,7 @@
 // One thread a run of 16 elements. W may be a part of a table: rows [kFirstRow, kFirstRow + kWRows); tokens outside
 // it are left alone, another dispatch has them.
 // grid: (kRuns / 64, tokens).
+//# import common, $weights
 override kCols: u32;
 override kRuns: u32 = kCols / 16u;
 override kFirstRow: u32 = 0u;
@@ -21,7 +22,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if (token >= step.tokens || r >= kRuns) { return; }
     let row = ids[token];
     if (row < kFirstRow || row >= kFirstRow + kWRows) { return; }
-    let v = run_values(row - kFirstRow, r);
+    let v = run_values_1(row - kFirstRow, r);
     let at = token * (kCols / 4u) + 4u * r;
     y[at] = v.v0 * kScale;
     y[at + 1u] = v.v1 * kScale;

@@ -4,6 +4,7 @@
 // norms: [2, head_dim], q's then k's. rates: [head_dim / 2], turns a position in three parts.
 // caches: as kv/rows.wgsl has them.
 // grid: (heads + 2 · kv_heads, tokens); kKvHeads 0 when the layer uses another one's K and V.
+//# import common, $reduce, rope, $kv, kv/rows
 override kHeads: u32;
 override kKvHeads: u32;
 override kDim: u32;

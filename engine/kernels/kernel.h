@@ -2,7 +2,6 @@
 // pipeline is made for each shape and a kernel needs no parameters at run time but the step.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,34 +9,17 @@
 
 #include "base/kv_format.h"
 #include "gpu/device.h"
+#include "kernels/link.h"
 #include "kernels/weight_format.h"
 
 namespace lapidary::kernels {
 
-// What a kernel's source needs before it.
-namespace needs {
-enum : uint16_t {
-    weights = 1,      // a weight format
-    sums = 2,         // a reduction
-    activations = 4,  // x_planes.wgsl or x_floats.wgsl
-    planes = 8,
-    rope = 16,
-    sampling = 32,
-    cache = 64,          // a format of keys and values
-    parts = 128,         // of an attention
-    ready_planes = 256,  // x_planes.wgsl, of activations that are there
-};
-}
-
 struct Kernel {
     std::string_view name;
-    std::string_view source;
-    std::array<gpu::Access, 8> access;
-    size_t bindings;
-    uint16_t needs;
+    const Module& module;
 
-    [[nodiscard]] std::span<const gpu::Access> accesses() const { return {access.data(), bindings}; }
-    [[nodiscard]] bool reads_weights() const { return (needs & needs::weights) != 0; }
+    [[nodiscard]] std::span<const gpu::Access> accesses() const { return module.access; }
+    [[nodiscard]] bool reads_weights() const { return has_slot(module, "weights"); }
 };
 
 extern const Kernel kMatvec;           // w, x, delta, norms, aux, step, h, y
@@ -115,7 +97,7 @@ struct Formats {
     }
 };
 
-// The complete WGSL: the common part, what the kernel needs, the kernel's own.
+// The complete WGSL: what the kernel imports, with the slots filled as formats and variant say, and the kernel's own.
 std::string shader(const Kernel& kernel, Formats formats, Variant variant);
 
 // Another one for other kernels, and for other ways of trying them.

@@ -30,7 +30,7 @@ TEST(Shader, SaysEverythingAboutASecondFormatOnceMoreUnderOtherNames) {
     const std::string one = shader(kMatvec, Format::q4_k, {});
     const std::string two = shader(kMatvec, {Format::q4_k, Format::q6_k}, {});
     EXPECT_EQ(one.find("_2("), std::string::npos);
-    for (const std::string_view name : {"fn weights(", "fn weights_2(", "fn dots_2(", "kQuantVecs_2*kUnits_2"}) {
+    for (const std::string_view name : {"fn weights_1(", "fn weights_2(", "fn dots_2(", "kQuantVecs_2 * kUnits_2"}) {
         EXPECT_NE(two.find(name), std::string::npos) << name;
     }
     // What both share keeps its name.

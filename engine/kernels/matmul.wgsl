@@ -7,6 +7,7 @@
 // train/expert_lists.wgsl has them, at most kMost each; kShare of them share a row of x.
 // grid: (tokens or kExperts · kMost / kTokens, outputs / kOutputs): neighbours share their weights.
 // finish as in matvec: with 1, a thread's rows are gate's and up's in turn.
+//# import common, $weights
 override kCols: u32;
 override kChunks: u32 = kCols / 32u;
 override kOut: u32;
@@ -140,9 +141,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var t5 = vec4f();
     var t6 = vec4f();
     var t7 = vec4f();
-    var a = packed(row, run);
-    var b: Packed;
-    if (2u * kRows > kThreads) { b = packed(row2, run); }
+    var a = packed_1(row, run);
+    var b: Packed_1;
+    if (2u * kRows > kThreads) { b = packed_1(row2, run); }
     var v0 = x[x0];
     var v1 = x[x1];
     var v2 = x[x2];
@@ -152,20 +153,21 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         tile_x[to_x + 2u * kDown] = v1;
         tile_x[to_x + 4u * kDown] = v2;
         tile_x[to_x + 6u * kDown] = v3;
-        if (2u * kRows >= kThreads || r < kRows) { put(to_w, unpacked(a)); }
+        if (2u * kRows >= kThreads || r < kRows) { put(to_w, unpacked_1(a)); }
         if (2u * kRows > kThreads) {
-            if (r2 < kRows) { put(to_w + 8u * kDown, unpacked(b)); }
+            if (r2 < kRows) { put(to_w + 8u * kDown, unpacked_1(b)); }
         }
         workgroupBarrier();
         let next = min(c + 1u, kChunks - 1u);
-        a = packed(row, 2u * next + run);
-        if (2u * kRows > kThreads) { b = packed(row2, 2u * next + run); }
+        a = packed_1(row, 2u * next + run);
+        if (2u * kRows > kThreads) { b = packed_1(row2, 2u * next + run); }
         v0 = x[x0 + 8u * next];
         v1 = x[x1 + 8u * next];
         v2 = x[x2 + 8u * next];
         v3 = x[x3 + 8u * next];
         // On an H200 a loop takes a tenth longer. Small tiles are for small products, which it is not worth compiling for.
-        for (var k = 0u; k < 8u; k++) {  // unroll if kEach > 4u
+        //# unroll if kEach > 4u
+        for (var k = 0u; k < 8u; k++) {
             let i = k * kRows + tx;
             let j = k * kTokens + ty;
             let p = transpose(mat4x4f(tile_x[j], tile_x[j + kDown], tile_x[j + 2u * kDown], tile_x[j + 3u * kDown]));
@@ -179,7 +181,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             if (kEach > 5u) { let a = tile_w[i + 80u]; s5 = more(s5, p, a); t5 = more(t5, q, a); }
             if (kEach > 6u) { let a = tile_w[i + 96u]; s6 = more(s6, p, a); t6 = more(t6, q, a); }
             if (kEach > 7u) { let a = tile_w[i + 112u]; s7 = more(s7, p, a); t7 = more(t7, q, a); }
-        }  // unrolled
+        }
+        //# end
         workgroupBarrier();
     }
     let at = token0 + ty;

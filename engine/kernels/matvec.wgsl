@@ -17,6 +17,7 @@
 // kPlanes 1: y becomes planes for the next product; a workgroup's outputs are a multiple of 32 then.
 // Some of the last rows may be in another format than the first (two_formats.wgsl).
 // With kExperts > 0, slot s of token t uses expert aux[t, s]: W is a stack of matrices with kWRows rows each.
+//# import common, $reduce, planes, plane_rows, parts, $weights, $activations, $dot, loaded, row_dots, $formats
 override kCols: u32;
 override kOut: u32 = 0xFFFFFFFFu;   // rows of y; where nothing else needs it, as many as the grid has
 override kWRows: u32 = kOut;        // rows of W (of one expert)
@@ -43,7 +44,7 @@ override kRows: u32 = 2u;           // of W, a group's: 1, 2 or 4
 override kOutputs: u32 = select(kRows, kRows / 2u, kFinish == 1u);  // of y
 override kGroupOutputs: u32 = kThreads / kLanes * kOutputs;  // of a workgroup
 override kAhead: u32 = 0u;          // 1: the first weights are loaded before x is prepared
-override kRounds: u32 = (kUnits + kLanes - 1u) / kLanes;
+override kRounds: u32 = (kUnits_1 + kLanes - 1u) / kLanes;
 
 @group(0) @binding(0) var<storage, read> w: array<vec4u>;
 @group(0) @binding(1) var<storage, read> x: array<vec4u>;
@@ -122,7 +123,7 @@ fn prepare(t: u32, base: u32, store: bool) {
     } else {
         var splits = 1u;
         if (kSource == 3u) { splits = attention_splits(step.position + 1u, kWindow, kMaxSplits); }
-        for (var first = 0u; first < 8u * kUnits; first += kThreads) {
+        for (var first = 0u; first < 8u * kUnits_1; first += kThreads) {
             let e = first + t;
             var v = Eight();
             if (8u * e < kCols) {
@@ -183,7 +184,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (kExperts > 0u) { base_row = aux[slot] * kWRows; }
     let rows = w_rows(first) + base_row;
     var ahead: Ahead;
-    if (kAhead == 1u) { ahead = loaded_ahead(rows, min(lane, kUnits - 1u)); }
+    if (kAhead == 1u) { ahead = loaded_ahead(rows, min(lane, kUnits_1 - 1u)); }
     var factors = vec4f();  // asked for now: at the end everybody would wait for them
     if (kFinish == 2u) {
         for (var i = 0u; i < kOutputs; i++) { factors[i] = bitcast<f32>(aux[token * kAuxStride + kAuxOffset + rows[i]]); }

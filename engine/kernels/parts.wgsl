@@ -1,5 +1,6 @@
 // What the parts of attention_decode found: x has their values, delta their stats, two a vec4. The kernel has kDim, of a head,
 // and kMaxSplits, the parts there is room for.
+//# needs x, delta, kDim, kMaxSplits
 fn x_eight(i: u32) -> Eight { return Eight(bitcast<vec4f>(x[i]), bitcast<vec4f>(x[i + 1u])); }
 
 // What the parts found for eight e of the heads' outputs, four parts at a time.

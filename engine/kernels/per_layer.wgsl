@@ -1,5 +1,6 @@
 // per_layer — the per-layer inputs of every layer: y[t, l] = (rms(kScale · context[t, l]; w) + tokens[t, l]) / √2
 // context, tokens, y: [tokens, layers, kP], w: [kP], kP a multiple of 4. One workgroup a layer and token; grid: (layers, tokens).
+//# import common, $reduce
 override kP: u32;
 override kScale: f32;
 override kEps: f32 = 1e-6;

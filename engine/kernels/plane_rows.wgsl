@@ -1,4 +1,5 @@
 // Planes (planes.wgsl) that a kernel leaves behind for products. It has put_word(i, word), which stores word i of them.
+//# needs put_word
 
 // Eight e of a row of `units` units, from thread t. All threads of the workgroup come here, neighbours with neighbours.
 fn leave_eight(e: u32, t: u32, v: Eight, units: u32) {

@@ -1,5 +1,7 @@
 // Sums over threads by shuffling within subgroups of at least 32: a fraction of the barriers of reduce_shared.wgsl.
 // Assumes that neighbouring threads are neighbours in their subgroup, as they are wherever this is chosen.
+enable subgroups;
+
 var<workgroup> warp_sums: array<vec4f, 8>;
 
 fn shuffled(value: vec4f, lanes: u32) -> vec4f {

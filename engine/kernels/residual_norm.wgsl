@@ -8,6 +8,7 @@
 // make them, 2048 elements each: all of them read the whole row once, into registers, so h is only written, and x2 is what
 // it was.
 // The sums of both norms are made together, as in matvec.wgsl's seam.
+//# import common, $reduce, planes, plane_rows
 override kN: u32;
 override kAdd: u32 = 1u;
 override kNext: u32 = 1u;

@@ -1,5 +1,6 @@
 // route — which experts a token goes to: the kUsed largest of softmax(logits), renormalised, times each one's scale
 // logits: [tokens, kExperts]. ids, shares: [tokens, kUsed]. One thread a token: 128 experts are not worth more.
+//# import common
 override kExperts: u32;
 override kUsed: u32;
 

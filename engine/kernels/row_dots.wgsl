@@ -1,25 +1,25 @@
 // A group's rows times x, a thread's share of it; for matvec.wgsl, once for each format of its weights.
 
 // What the loaded ones come to.
-fn loaded_dots(w: Loaded, a: Activations) -> vec4f {
-    var out = vec4f(weights_dot(w.w0, a), 0.0, 0.0, 0.0);
-    if (kRows > 1u) { out.y = weights_dot(w.w1, a); }
+fn loaded_dots_1(w: Loaded_1, a: Activations) -> vec4f {
+    var out = vec4f(weights_dot_1(w.w0, a), 0.0, 0.0, 0.0);
+    if (kRows > 1u) { out.y = weights_dot_1(w.w1, a); }
     if (kRows > 2u) {
-        out.z = weights_dot(w.w2, a);
-        out.w = weights_dot(w.w3, a);
+        out.z = weights_dot_1(w.w2, a);
+        out.w = weights_dot_1(w.w3, a);
     }
     return out;
 }
 
 // Σ over this thread's units, for the rows of its group. With kAhead 1 the weights of the first unit are there already.
 // A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
-fn dots(rows: vec4u, lane: u32, first: Loaded) -> vec4f {
+fn dots_1(rows: vec4u, lane: u32, first: Loaded_1) -> vec4f {
     var sum = vec4f();
-    if (kAhead == 1u && (kLanes <= kUnits || lane < kUnits)) { sum = loaded_dots(first, activations(lane)); }
+    if (kAhead == 1u && (kLanes <= kUnits_1 || lane < kUnits_1)) { sum = loaded_dots_1(first, activations(lane)); }
     for (var round = kAhead; round < kRounds; round++) {
         let u = round * kLanes + lane;
-        if (kUnits % kLanes != 0u && u >= kUnits) { break; }
-        sum += loaded_dots(loaded(rows, u), activations(u));
+        if (kUnits_1 % kLanes != 0u && u >= kUnits_1) { break; }
+        sum += loaded_dots_1(loaded_1(rows, u), activations(u));
     }
     return sum;
 }

@@ -1,5 +1,6 @@
 // sample_adjust — biases and penalties on the logits, and a clean sheet for the counting that follows. One workgroup.
 // history: the tokens by position, up to and including the one at step.position. biases: (token, f32) pairs.
+//# import common, sampling
 const kThreads = 256u;
 
 @group(0) @binding(0) var<storage, read> step: Step;

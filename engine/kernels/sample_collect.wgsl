@@ -1,5 +1,6 @@
 // sample_collect — the logits that can be among the top_k: those in the bins down to the one that completes them.
 // In no order: sample_pick sorts. Each workgroup looks at a slice.
+//# import common, sampling
 override kN: u32;
 override kParts: u32;
 const kThreads = 256u;

@@ -1,4 +1,5 @@
 // sample_count — how many logits lie how far below the largest one. Each workgroup counts a slice.
+//# import common, sampling
 override kN: u32;
 override kParts: u32;
 const kThreads = 256u;

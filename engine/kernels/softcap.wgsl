@@ -1,5 +1,6 @@
 // softcap — y = cap · tanh(y / cap), in place; where a product cannot finish with it, because something is added first.
 // y: [rows, n]. grid: (n / 64, rows); rows beyond step.tokens are left alone.
+//# import common
 override kN: u32;
 override kCap: f32 = 30.0;
 

@@ -1,5 +1,6 @@
 // to_planes — x as planes (planes.wgsl), where it is too long for matvec's workgroups to prepare it by themselves
 // One thread eight elements. x: [kCols]. grid: (units / 8).
+//# import common, $reduce, planes, plane_rows
 override kCols: u32;
 override kUnits: u32 = (kCols + 63u) / 64u;
 const kThreads = 64u;

@@ -1,4 +1,5 @@
 // turns — how far the pairs of a head's elements are turned at the token's position, as (cos, sin): once a token, for all layers
+//# import common, rope
 override kPairs: u32;
 
 @group(0) @binding(0) var<storage, read> step: Step;

@@ -7,6 +7,7 @@
 // memory until the end.
 // y: [kParts, kOut]. kFinish 1: y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up): even steps are
 // gate's, odd ones up's of the same rows. kSpan: a multiple of 4. grid: kGroups · kParts.
+//# import common, $reduce, $weights, x_planes, x_planes_unit, loaded, walk_rows, $ways
 override kCols: u32;
 override kOut: u32;
 override kFinish: u32 = 0u;         // 0 or 1
@@ -14,7 +15,7 @@ override kRows: u32 = 2u;           // 2 or 4
 override kParts: u32 = 1u;
 override kGroups: u32;              // workgroups, of each part
 override kSteps: u32;               // of a workgroup, at most
-override kSpan: u32 = kUnits / kParts;
+override kSpan: u32 = kUnits_1 / kParts;
 override kSeats: u32 = kThreads / kSpan;
 const kThreads = 256u;
 

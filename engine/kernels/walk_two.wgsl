@@ -1,4 +1,5 @@
 // The last rows of walk.wgsl's matrix are in another format (as in two_formats.wgsl), and the last workgroups have those.
+//# import $weights/2, x_planes_unit/2, loaded/2, walk_rows/2
 override kFirstRows: u32;
 override kSecondAt: u32;
 override kFirstGroups: u32;
@@ -12,7 +13,7 @@ fn way_of(group: u32) -> Way {
 
 fn go_way(way: Way, seat: u32, u: u32, t: u32) {
     if (way.first == 0u) {
-        go(way, seat, u, t);
+        go_1(way, seat, u, t);
     } else {
         go_2(way, seat, u, t);
     }

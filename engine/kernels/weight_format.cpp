@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/half.h"
-#include "kernels/wgsl_sources.h"
+#include "kernels/wgsl_modules.h"
 
 namespace lapidary::kernels {
 namespace {
@@ -299,12 +299,11 @@ bool holds_whole_numbers(Format format) {
     return format != Format::f16 && format != Format::bf16 && format != Format::f32;
 }
 
-std::string format_source(Format format) {
-    constexpr std::array<std::string_view, 9> kSources = {wgsl::formats_q4_k, wgsl::formats_q5_k, wgsl::formats_q6_k,
-                                                          wgsl::formats_q4_0, wgsl::formats_q8_0, wgsl::formats_i8,
-                                                          wgsl::formats_f16,  wgsl::formats_bf16, wgsl::formats_f32};
-    std::string out(holds_whole_numbers(format) ? wgsl::formats_unit : wgsl::formats_floats);
-    return out += kSources[size_t(format)];
+const Module& format_module(Format format) {
+    constexpr std::array<const Module*, 9> kModules = {&wgsl::formats_q4_k, &wgsl::formats_q5_k, &wgsl::formats_q6_k,
+                                                       &wgsl::formats_q4_0, &wgsl::formats_q8_0, &wgsl::formats_i8,
+                                                       &wgsl::formats_f16,  &wgsl::formats_bf16, &wgsl::formats_f32};
+    return *kModules[size_t(format)];
 }
 
 Status check_columns(TensorType type, uint64_t cols) {

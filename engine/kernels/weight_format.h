@@ -19,7 +19,8 @@ enum class Format : uint8_t { q4_k, q5_k, q6_k, q4_0, q8_0, i8, f16, bf16, f32 }
 Format format_of(TensorType type);
 
 // The WGSL that reads it (kernels/formats/): run_values over `w`, and unit where it holds whole numbers.
-std::string format_source(Format format);
+struct Module;
+const Module& format_module(Format format);
 bool holds_whole_numbers(Format format);
 std::string_view format_name(Format format);
 

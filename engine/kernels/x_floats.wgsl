@@ -4,24 +4,24 @@ struct Activations {
     c0: vec4f, c1: vec4f, c2: vec4f, c3: vec4f, d0: vec4f, d1: vec4f, d2: vec4f, d3: vec4f,
 }
 
-override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
+override kHeldUnits: u32 = select(kUnits_1, 1u, kSource == 0u);
 override kHeldVecs: u32 = 16u * kHeldUnits;
 var<workgroup> held: array<vec4f, kHeldVecs>;  // [run · 4 + i][unit]
 
 // Eight e of x, from thread t.
 fn keep_eight(e: u32, t: u32, v: Eight) {
-    if (e >= 8u * kUnits) { return; }
+    if (e >= 8u * kUnits_1) { return; }
     let run = e / 2u;
-    let of_unit = select(run % 4u, run / kUnits, kApart);
-    let unit = select(run / 4u, run % kUnits, kApart);
-    let at = (4u * of_unit + 2u * (e % 2u)) * kUnits + unit;
+    let of_unit = select(run % 4u, run / kUnits_1, kApart_1);
+    let unit = select(run / 4u, run % kUnits_1, kApart_1);
+    let at = (4u * of_unit + 2u * (e % 2u)) * kUnits_1 + unit;
     held[at] = v.v0;
-    held[at + kUnits] = v.v1;
+    held[at + kUnits_1] = v.v1;
 }
 
 fn x_at(u: u32, i: u32) -> vec4f {
-    if (kSource != 0u) { return held[i * kUnits + u]; }
-    let run = select(4u * u + i / 4u, u + i / 4u * kUnits, kApart);
+    if (kSource != 0u) { return held[i * kUnits_1 + u]; }
+    let run = select(4u * u + i / 4u, u + i / 4u * kUnits_1, kApart_1);
     let at = 4u * run + i % 4u;
     // Rows need not fill their last unit.
     return select(vec4f(), bitcast<vec4f>(x[at]), at < kCols / 4u);

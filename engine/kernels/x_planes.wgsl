@@ -9,9 +9,9 @@ struct Activations {
 
 // They are there already, in x.
 fn ready_activations(u: u32) -> Activations {
-    let at = 12u * kUnits + 2u * u;
-    return Activations(x[u], x[kUnits + u], x[2u * kUnits + u], x[3u * kUnits + u], x[4u * kUnits + u],
-                       x[5u * kUnits + u], x[6u * kUnits + u], x[7u * kUnits + u], x[8u * kUnits + u],
-                       x[9u * kUnits + u], x[10u * kUnits + u], x[11u * kUnits + u],
+    let at = 12u * kUnits_1 + 2u * u;
+    return Activations(x[u], x[kUnits_1 + u], x[2u * kUnits_1 + u], x[3u * kUnits_1 + u], x[4u * kUnits_1 + u],
+                       x[5u * kUnits_1 + u], x[6u * kUnits_1 + u], x[7u * kUnits_1 + u], x[8u * kUnits_1 + u],
+                       x[9u * kUnits_1 + u], x[10u * kUnits_1 + u], x[11u * kUnits_1 + u],
                        bitcast<vec4f>(x[at]).xy, bitcast<vec4f>(x[at + 1u]));
 }

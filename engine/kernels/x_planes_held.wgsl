@@ -1,15 +1,16 @@
 // Planes that a workgroup prepares for itself.
 // One index leads to all of a unit: Dawn checks every one. The last vec4 is there so that neighbouring units lie in
 // different banks of memory.
+//# import x_planes
 struct HeldUnit { planes: array<vec4u, 12>, scale: vec4f, sums: vec4f, spare: vec4f }
 
-override kHeldUnits: u32 = select(kUnits, 1u, kSource == 0u);
+override kHeldUnits: u32 = select(kUnits_1, 1u, kSource == 0u);
 var<workgroup> held_units: array<HeldUnit, kHeldUnits>;
 
 // Eight e of x, from thread t. Neighbouring threads bring the others of a half.
 fn keep_eight(e: u32, t: u32, v: Eight) {
     let found = over_neighbours(largest_of_eight(v), sum_of_eight(v), t);
-    if (e >= 8u * kUnits) { return; }
+    if (e >= 8u * kUnits_1) { return; }
     let planes = planes_of_eight(v, found.x);
     let held = &held_units[e / 8u];
     let run = e / 2u % 4u;

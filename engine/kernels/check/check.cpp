@@ -16,16 +16,15 @@ constexpr size_t kAtOnce = 8;
 
 // Every way to make this kernel that the device allows.
 std::vector<Variant> variants_of(const Kernel& kernel, const gpu::Info& info) {
-    const auto wants = [&](uint16_t what) { return (kernel.needs & what) != 0; };
     std::vector<Variant> out = {{}};
-    if (wants(needs::sums) && info.subgroups && info.subgroup_min >= 32) {
+    if (has_slot(kernel.module, "reduce") && info.subgroups && info.subgroup_min >= 32) {
         out.push_back({.reduction = Reduction::subgroup});
     }
-    if (wants(needs::ready_planes)) {  // and no other form of activations
+    if (has_slot(kernel.module, "ways")) {  // walk: planes and no other form of activations
         for (Variant& variant : out) variant.activations = Activations::planes;
         return info.packed_dot ? out : std::vector<Variant>();
     }
-    if (!wants(needs::activations) || !info.packed_dot) return out;
+    if (!has_slot(kernel.module, "activations") || !info.packed_dot) return out;
     for (size_t i = out.size(); i > 0; --i) {
         out.push_back({.reduction = out[i - 1].reduction, .activations = Activations::planes});
     }
@@ -40,10 +39,10 @@ bool applies(const Case& c, Variant variant) {
 
 // Empty where there is nothing to choose.
 std::string variant_text(const Kernel& kernel, Variant variant) {
-    const auto wants = [&](uint16_t what) { return (kernel.needs & what) != 0; };
     std::string out;
-    if (wants(needs::sums)) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
-    if (wants(needs::activations)) out += variant.activations == Activations::floats ? " floats" : " planes";
+    if (has_slot(kernel.module, "reduce")) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
+    if (has_slot(kernel.module, "activations"))
+        out += variant.activations == Activations::floats ? " floats" : " planes";
     return out;
 }
 

@@ -1,8 +1,10 @@
 // F16: 8 elements a vec4.
-const kRunVecs = 2u;
+//# import formats/floats
+//# needs w
+const kRunVecs_1 = 2u;
 
-fn run_values(row: u32, r: u32) -> Run {
-    let base = row * kRowVecs + r * kRunVecs;
+fn run_values_1(row: u32, r: u32) -> Run {
+    let base = row * kRowVecs_1 + r * kRunVecs_1;
     let a = w[base];
     let b = w[base + 1u];
     return Run(vec4f(unpack2x16float(a.x), unpack2x16float(a.y)), vec4f(unpack2x16float(a.z), unpack2x16float(a.w)),

@@ -1,18 +1,19 @@
 // How weights in floating point lie on the GPU: as in the file, each row padded with zeros to units of 64. The format's
-// own file has kRunVecs, the vec4 a run of 16 takes, and how a run is read.
-override kUnits: u32 = (kCols + 63u) / 64u;
-override kRowVecs: u32 = 4u * kRunVecs * kUnits;
+// own file has kRunVecs_1, the vec4 a run of 16 takes, and how a run is read.
+//# needs kCols
+override kUnits_1: u32 = (kCols + 63u) / 64u;
+override kRowVecs_1: u32 = 4u * kRunVecs_1 * kUnits_1;
 
 // What a thread loads at once: not neighbouring runs, so that what neighbouring threads load is.
-struct Weights { r0: Run, r1: Run, r2: Run, r3: Run }
-const kApart = true;
+struct Weights_1 { r0: Run, r1: Run, r2: Run, r3: Run }
+const kApart_1 = true;
 
-fn weights(row: u32, u: u32) -> Weights {
-    return Weights(run_values(row, u), run_values(row, u + kUnits), run_values(row, u + 2u * kUnits),
-                   run_values(row, u + 3u * kUnits));
+fn weights_1(row: u32, u: u32) -> Weights_1 {
+    return Weights_1(run_values_1(row, u), run_values_1(row, u + kUnits_1), run_values_1(row, u + 2u * kUnits_1),
+                   run_values_1(row, u + 3u * kUnits_1));
 }
 
 // A run as it is loaded, and as floats.
-alias Packed = Run;
-fn packed(row: u32, r: u32) -> Packed { return run_values(row, r); }
-fn unpacked(p: Packed) -> Run { return p; }
+alias Packed_1 = Run;
+fn packed_1(row: u32, r: u32) -> Packed_1 { return run_values_1(row, r); }
+fn unpacked_1(p: Packed_1) -> Run { return p; }

@@ -1,6 +1,7 @@
 // clip — what gradients are multiplied with before a step, from the sum of their squares: found[0] is their norm, found[1]
 // the factor. The factor is −1 when the norm is no finite number: then nothing may change.
 // sums: what squares.wgsl left of all of them. settings: as adamw.wgsl has them, the sixth is the largest norm. One workgroup.
+//# import common, $reduce
 const kThreads = 256u;
 
 @group(0) @binding(0) var<storage, read> settings: array<f32>;

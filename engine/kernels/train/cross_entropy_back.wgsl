@@ -1,6 +1,7 @@
 // cross_entropy_back — the logits of a tile become the gradient by them before the soft cap, in place:
 //   weight · (softmax − [is the target]) · (1 − (logit / cap)²)
 // As cross_entropy.wgsl, which has seen all tiles before. kCap 0: there is no cap. grid: (kStride / 64, tokens).
+//# import common
 override kStride: u32;
 override kCap: f32 = 30.0;
 

@@ -1,6 +1,7 @@
 // expert_lists — which slots each expert has, so that those of one can be multiplied together.
 // ids: [tokens, kUsed], the expert of each slot; slot = token · kUsed + k. lists: the experts' counts, then kMost places
 // for the slots of each. One thread an expert, in order: the result does not depend on who comes first.
+//# import common
 override kExperts: u32;
 override kUsed: u32;
 override kMost: u32;

@@ -1,6 +1,7 @@
 // gate — y[t, i] = gelu(g[t, i]) · other[t, i]
 // kPaired 1: g is [tokens, 2, n] and the other is its second half. 0: g is [tokens, n] and the other a part of aux's rows.
 // grid: (n / 64, tokens).
+//# import common
 override kN: u32;
 override kPaired: u32 = 1u;
 override kAuxStride: u32 = 0u;

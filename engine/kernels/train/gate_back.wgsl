@@ -1,5 +1,6 @@
 // gate_back — the gradient of gate by g, in place of it: dg = dy · other · gelu′(g), and, with kPaired 1, the other's in
 // its place: dy · gelu(g). grid: (n / 64, tokens).
+//# import common
 override kN: u32;
 override kPaired: u32 = 1u;
 override kAuxStride: u32 = 0u;

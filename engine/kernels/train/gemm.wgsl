@@ -6,6 +6,7 @@
 // j: the query heads that share a key.
 // A workgroup computes a tile of 64 m × 64 n (kWide 1) or 64 m × 16 n (kWide 0, for n of the size of a rank), thread
 // (tx, ty) four m and four n, or four m and one n. grid: (m / 64, n / 64 or 16, b).
+//# import common
 override kWide: u32 = 1u;
 // Drops elements of an operand or of the result, those of the inputs of an update's A, and enlarges the others.
 // 1: p(m, k) is x[token m, column k]; 2: p(m, k) is x[token k, column m]; 3: c(m, n) is dx[token n, column m].

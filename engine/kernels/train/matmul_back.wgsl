@@ -5,6 +5,7 @@
 // grid: (kCols / 64, tokens / 64).
 // With kExperts, W is a stack of that many matrices of kRows rows and the tokens are slots: those of each expert as
 // expert_lists.wgsl has them, at most kMost each. grid: (kCols / 64, kExperts · kMost / 64).
+//# import common, $weights
 override kCols: u32;
 override kRows: u32;
 override kYStride: u32 = kRows;
@@ -75,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var s3 = vec4f();
     for (var row0 = 0u; row0 < kRows; row0 += 32u) {
         if (t < 128u) {
-            let v = run_values(expert * kRows + min(row0 + w_row, kRows - 1u), run);
+            let v = run_values_1(expert * kRows + min(row0 + w_row, kRows - 1u), run);
             let at = w_row * 16u + 4u * (half % 4u);
             tile_w[at] = v.v0;
             tile_w[at + 1u] = v.v1;

@@ -1,6 +1,7 @@
 // norm — y = (base + x · inv_rms(x) ⊙ w) · scale, one workgroup a token. kAdd 0: without the base.
 // residual_norm.wgsl does more at once, in place; here what the norms read is wanted again on the way back.
 // base, x, y: [tokens, n]. w: [n], then the scale.
+//# import common, $reduce
 override kN: u32;
 override kAdd: u32 = 0u;
 override kEps: f32 = 1e-6;

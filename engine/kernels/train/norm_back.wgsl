@@ -1,6 +1,7 @@
 // norm_back — the gradient of a norm by its input, one workgroup a token. With r = inv_rms(x), g = w ⊙ dy:
 //   dx = (dx + r · g − x · r³ · mean(g ⊙ x)) · scale. kAdd 0: without the dx before.
 // x, dy, dx: [tokens, n]. w: [n], then the scale.
+//# import common, $reduce
 override kN: u32;
 override kAdd: u32 = 0u;
 override kEps: f32 = 1e-6;

@@ -4,6 +4,7 @@
 //   dx_k = share_k · dy;  dlogit_k = w_k · (dw_k − Σ_j w_j · dw_j), dw_k = scale_k · (dy · x_k); 0 for the others
 // ids, shares: [tokens, kUsed] as route.wgsl leaves them. dy: [tokens, n]. x: [tokens, kUsed, n]. logits: [tokens, kExperts],
 // their gradient takes their place. kUsed: at most 16.
+//# import common, $reduce
 override kN: u32;
 override kExperts: u32;
 override kUsed: u32;

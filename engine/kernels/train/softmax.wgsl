@@ -2,6 +2,7 @@
 // itself, with kWindow > 0 the last kWindow of them; the others' probabilities are 0.
 // scores: [heads, kBlock, kRow], row i is query block.first + i. places: of each token its position in its example, and
 // where that begins. grid: (kBlock, heads).
+//# import common, $reduce
 override kBlock: u32;
 override kRow: u32;
 override kWindow: u32 = 0u;

@@ -1,5 +1,6 @@
 // softmax_back — the gradient of softmax by the scores, in place: ds = p ⊙ (dp − Σ p ⊙ dp)
 // p, dp: [heads, kBlock, kRow] as in softmax.wgsl. What is not seen has p = 0. grid: (kBlock, heads).
+//# import common, $reduce
 override kBlock: u32;
 override kRow: u32;
 const kThreads = 64u;

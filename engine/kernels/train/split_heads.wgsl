@@ -4,6 +4,7 @@
 // q: [tokens, heads, dim]. kv: [tokens, 2, kv_heads, dim], keys then values. norms: [2, dim]. rates: as in heads.wgsl.
 // places: of each token its position in its example, and where that begins.
 // grid: (heads + 2 · kv_heads, tokens); kKvHeads 0 when the layer uses another one's K and V.
+//# import common, $reduce, rope
 override kHeads: u32;
 override kKvHeads: u32;
 override kDim: u32;

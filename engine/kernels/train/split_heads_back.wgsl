@@ -3,6 +3,7 @@
 // gradients of both come together in the key's place.
 // qkv, dqkv: [tokens, kStride]. dq: [tokens, heads, dim]. dkv: [tokens, 2, kv_heads, dim].
 // grid: (heads + 2 · kv_heads, tokens), or heads + kv_heads where values are the raw keys.
+//# import common, $reduce, rope
 override kHeads: u32;
 override kKvHeads: u32;
 override kDim: u32;

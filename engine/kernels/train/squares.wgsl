@@ -1,4 +1,5 @@
 // squares — sums[i] = what workgroup i of 64 finds of Σ x². x: a multiple of 4 elements. grid: (64).
+//# import common, $reduce
 const kThreads = 256u;
 const kGroups = 64u;
 

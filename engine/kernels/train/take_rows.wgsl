@@ -1,5 +1,6 @@
 // take_rows — y[i, :] = x[rows[i], :], or zeros where rows[i] says there is none. x: [·, n], y: [tokens, n].
 // grid: (n / 64, tokens).
+//# import common
 override kN: u32;
 const kNone = 0xFFFFFFFFu;
 

@@ -1,0 +1,95 @@
+#include "kernels/link.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/wgsl_modules.h"
+
+namespace lapidary::kernels {
+namespace {
+
+constexpr std::string_view kSecond = "/2";
+
+bool is_part_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Names end in _1: where is the next one's, from `at` on?
+size_t find_first_name(std::string_view text, size_t at) {
+    for (at = text.find("_1", at); at != std::string_view::npos; at = text.find("_1", at + 1)) {
+        if (at + 2 == text.size() || !is_part_of_name(text[at + 2])) return at;
+    }
+    return at;
+}
+
+class Linker {
+  public:
+    explicit Linker(std::span<const Slot> slots) : slots_(slots) {}
+
+    void add(const Module& module, bool second) {
+        second = second && find_first_name(module.text, 0) != std::string_view::npos;
+        if (std::ranges::find(added_, std::pair(&module, second)) != added_.end()) return;
+        added_.emplace_back(&module, second);
+        for (std::string_view name : module.imports) {
+            const bool is_second = second || name.ends_with(kSecond);
+            if (name.ends_with(kSecond)) name.remove_suffix(kSecond.size());
+            if (const Module* import = resolve(name, is_second)) add(*import, is_second);
+        }
+        append(module.text, second);
+    }
+
+    [[nodiscard]] std::string text() && { return std::move(enables_ += text_); }
+
+  private:
+    [[nodiscard]] const Module* resolve(std::string_view name, bool second) const {
+        if (!name.starts_with('$')) return find_module(name);
+        const auto slot = std::ranges::find(slots_, name.substr(1), &Slot::name);
+        if (slot == slots_.end()) return nullptr;
+        return second && slot->second != nullptr ? slot->second : slot->first;
+    }
+
+    void append(std::string_view text, bool second) {
+        while (text.starts_with("enable ")) {
+            const size_t line = text.find('\n') + 1;
+            enables_ += text.substr(0, line);
+            text.remove_prefix(line);
+        }
+        const size_t begin = text_.size();
+        text_ += text;
+        if (!second) return;
+        for (size_t at = find_first_name(text_, begin); at != std::string::npos; at = find_first_name(text_, at)) {
+            text_[at + 1] = '2';
+        }
+    }
+
+    std::span<const Slot> slots_;
+    std::vector<std::pair<const Module*, bool>> added_;
+    std::string enables_, text_;
+};
+
+}  // namespace
+
+std::span<const Module* const> modules() {
+    return wgsl::all;
+}
+
+const Module* find_module(std::string_view name) {
+    const auto* const found = std::ranges::find(wgsl::all, name, &Module::name);
+    return found == std::end(wgsl::all) ? nullptr : *found;
+}
+
+std::string link(const Module& kernel, std::span<const Slot> slots) {
+    Linker linker(slots);
+    linker.add(kernel, false);
+    return std::move(linker).text();
+}
+
+bool has_slot(const Module& kernel, std::string_view slot) {
+    return std::ranges::any_of(kernel.imports, [&](std::string_view name) {
+        if (name.starts_with('$')) return name.substr(1) == slot;
+        const Module* import = find_module(name);
+        return import != nullptr && has_slot(*import, slot);
+    });
+}
+
+}  // namespace lapidary::kernels

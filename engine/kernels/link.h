@@ -1,0 +1,44 @@
+// Modules of WGSL → the text of a kernel. A module is a .wgsl file, made by tools/embed-wgsl.mjs; it names what must stand
+// before it, and the linker puts each such module there once, depth first, in the order of the names.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gpu/device.h"
+
+namespace lapidary::kernels {
+
+struct Module {
+    std::string_view name;  // of its file below engine/kernels: "formats/q4_k"
+    std::string_view text;
+    // Other modules by name. "$reduce" is a slot: whoever links says which module it is. What a product's weights are packed
+    // in may be there twice: "$weights/2" is the second of a slot, "loaded/2" the same text for that.
+    std::span<const std::string_view> imports;
+    std::span<const std::string_view> needs;  // what is neither declared here nor imported: the kernel has it
+    // Of a kernel, in the order of their numbers.
+    std::span<const std::string_view> bindings;
+    std::span<const gpu::Access> access;
+};
+
+// What fills a slot; `second` where there are two formats of weights.
+struct Slot {
+    std::string_view name;
+    const Module* first = nullptr;
+    const Module* second = nullptr;
+};
+
+std::span<const Module* const> modules();
+// Null: there is none.
+const Module* find_module(std::string_view name);
+
+// Names that depend on a format of weights end in _1, and in the second instance of their text in _2. Lines that enable
+// something come first. A slot without a module is left out.
+std::string link(const Module& kernel, std::span<const Slot> slots);
+
+// Whether the kernel, or what it imports, has this slot.
+bool has_slot(const Module& kernel, std::string_view slot);
+
+}  // namespace lapidary::kernels

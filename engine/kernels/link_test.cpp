@@ -1,0 +1,273 @@
+#include "kernels/link.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace lapidary::kernels {
+namespace {
+
+constexpr std::string_view kUserNames[] = {"$part"};
+constexpr std::string_view kTwice[] = {"$weights", "$weights/2"};
+constexpr Module kBase{"base", "fn base() {}\n", {}, {}, {}, {}};
+constexpr Module kFast{"fast", "enable subgroups;\nfn part_1() { base(); }\n", {}, {}, {}, {}};
+constexpr Module kOther{"other", "fn part_1() {} fn part_12() {}\n", {}, {}, {}, {}};
+constexpr Module kUser{"user", "fn main() { part_1(); }", kUserNames, {}, {}, {}};
+
+TEST(Link, PutsBeforeAModuleWhatItImportsAndBeforeAllWhatIsEnabled) {
+    const Slot slots[] = {{"part", &kFast}};
+    EXPECT_EQ(link(kUser, slots), "enable subgroups;\nfn part_1() { base(); }\nfn main() { part_1(); }");
+    EXPECT_EQ(link(kUser, {}), "fn main() { part_1(); }");
+}
+
+TEST(Link, RepeatsTheTextOfASecondFormatUnderOtherNames) {
+    constexpr Module kTwo{"two", "fn main() { part_1(); part_2(); }", kTwice, {}, {}, {}};
+    const Slot slots[] = {{"weights", &kOther, &kOther}};
+    EXPECT_EQ(link(kTwo, slots),
+              "fn part_1() {} fn part_12() {}\nfn part_2() {} fn part_12() {}\nfn main() { part_1(); part_2(); }");
+}
+
+TEST(Link, RepeatsNothingThatDoesNotDependOnTheFormat) {
+    constexpr Module kTwo{"two", "", kTwice, {}, {}, {}};
+    const Slot slots[] = {{"weights", &kBase, &kBase}};
+    EXPECT_EQ(link(kTwo, slots), "fn base() {}\n");
+}
+
+bool is_part_of_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+std::vector<std::string_view> tokens_of(std::string_view text) {
+    std::vector<std::string_view> out;
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at + 1;
+        while (is_part_of_name(text[at]) && end < text.size() && is_part_of_name(text[end])) ++end;
+        if (text[at] != ' ' && text[at] != '\n') out.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return out;
+}
+
+// What WGSL declares, as far as we use it.
+const std::set<std::string_view>& own_names() {
+    static const std::set<std::string_view> names = {"fn",
+                                                     "struct",
+                                                     "const",
+                                                     "override",
+                                                     "alias",
+                                                     "let",
+                                                     "var",
+                                                     "return",
+                                                     "if",
+                                                     "else",
+                                                     "for",
+                                                     "while",
+                                                     "loop",
+                                                     "break",
+                                                     "continue",
+                                                     "switch",
+                                                     "case",
+                                                     "default",
+                                                     "true",
+                                                     "false",
+                                                     "enable",
+                                                     "subgroups",
+                                                     "storage",
+                                                     "read",
+                                                     "read_write",
+                                                     "workgroup",
+                                                     "function",
+                                                     "private",
+                                                     "ptr",
+                                                     "array",
+                                                     "atomic",
+                                                     "bool",
+                                                     "f32",
+                                                     "u32",
+                                                     "i32",
+                                                     "vec2",
+                                                     "vec3",
+                                                     "vec4",
+                                                     "vec2f",
+                                                     "vec3f",
+                                                     "vec4f",
+                                                     "vec2u",
+                                                     "vec3u",
+                                                     "vec4u",
+                                                     "vec2i",
+                                                     "vec4i",
+                                                     "mat4x4f",
+                                                     "mat2x2f",
+                                                     "group",
+                                                     "binding",
+                                                     "compute",
+                                                     "workgroup_size",
+                                                     "builtin",
+                                                     "workgroup_id",
+                                                     "local_invocation_index",
+                                                     "local_invocation_id",
+                                                     "global_invocation_id",
+                                                     "num_workgroups",
+                                                     "abs",
+                                                     "all",
+                                                     "any",
+                                                     "ceil",
+                                                     "clamp",
+                                                     "dot",
+                                                     "exp",
+                                                     "floor",
+                                                     "fma",
+                                                     "fract",
+                                                     "inverseSqrt",
+                                                     "log",
+                                                     "log2",
+                                                     "max",
+                                                     "min",
+                                                     "pow",
+                                                     "round",
+                                                     "select",
+                                                     "sign",
+                                                     "sqrt",
+                                                     "tanh",
+                                                     "transpose",
+                                                     "trunc",
+                                                     "bitcast",
+                                                     "countOneBits",
+                                                     "firstLeadingBit",
+                                                     "firstTrailingBit",
+                                                     "pack2x16float",
+                                                     "unpack2x16float",
+                                                     "unpack4x8snorm",
+                                                     "dot4I8Packed",
+                                                     "workgroupBarrier",
+                                                     "storageBarrier",
+                                                     "workgroupUniformLoad",
+                                                     "subgroupShuffleXor",
+                                                     "subgroupAdd",
+                                                     "arrayLength",
+                                                     "atomicAdd",
+                                                     "atomicMin",
+                                                     "atomicMax",
+                                                     "atomicLoad",
+                                                     "atomicStore",
+                                                     "_"};
+    return names;
+}
+
+std::set<std::string_view> declared_in(const Module& module) {
+    constexpr std::string_view kDeclaring[] = {"fn", "struct", "const", "override", "alias", "let", "var", ">"};
+    std::set<std::string_view> out;
+    const auto tokens = tokens_of(module.text);
+    for (size_t i = 1; i < tokens.size(); ++i) {
+        const bool typed = i + 1 < tokens.size() && tokens[i + 1] == ":";  // a parameter, or a field
+        if (typed || std::ranges::find(kDeclaring, tokens[i - 1]) != std::end(kDeclaring)) out.insert(tokens[i]);
+    }
+    return out;
+}
+
+// All that may fill it.
+std::vector<const Module*> fillings(std::string_view slot) {
+    const std::map<std::string_view, std::vector<const Module*>> all = {
+        {"reduce", {find_module("reduce_shared"), find_module("reduce_subgroup")}},
+        {"kv", {find_module("kv/f32"), find_module("kv/f16"), find_module("kv/i16"), find_module("kv/q8")}},
+        {"activations", {find_module("x_planes_held"), find_module("x_floats")}},
+        {"dot", {find_module("x_planes_unit"), find_module("x_floats_unit"), find_module("x_floats_run")}},
+        {"formats", {find_module("one_format"), find_module("two_formats")}},
+        {"ways", {find_module("walk_one"), find_module("walk_two")}},
+    };
+    if (slot != "weights") return all.contains(slot) ? all.at(slot) : std::vector<const Module*>();
+    std::vector<const Module*> out;
+    for (int f = 0; f <= int(Format::f32); ++f) out.push_back(&format_module(Format(f)));
+    return out;
+}
+
+// With what they import in their turn; empty when it leads back here.
+void collect(const Module& module, std::vector<const Module*>& path, std::set<const Module*>& out) {
+    ASSERT_EQ(std::ranges::find(path, &module), path.end()) << module.name << " imports itself";
+    out.insert(&module);
+    path.push_back(&module);
+    for (std::string_view name : module.imports) {
+        if (name.ends_with("/2")) name.remove_suffix(2);
+        std::vector<const Module*> imports;
+        if (name.starts_with('$')) {
+            imports = fillings(name.substr(1));
+        } else if (const Module* found = find_module(name)) {
+            imports = {found};
+        }
+        ASSERT_FALSE(imports.empty()) << module.name << " imports " << name << ", which is not there";
+        for (const Module* import : imports) collect(*import, path, out);
+    }
+    path.pop_back();
+}
+
+std::set<const Module*> imported_by(const Module& module) {
+    std::set<const Module*> out;
+    std::vector<const Module*> path;
+    collect(module, path, out);
+    return out;
+}
+
+TEST(Modules, OfAKernelDeclareEveryNameThatIsUsed) {
+    size_t kernels = 0;
+    for (const Module* kernel : modules()) {
+        if (kernel->bindings.empty()) continue;
+        ++kernels;
+        const auto modules = imported_by(*kernel);
+        std::set<std::string> known;
+        for (const Module* module : modules) {
+            for (const std::string_view name : declared_in(*module)) {
+                known.emplace(name);
+                if (name.ends_with("_1")) known.insert(std::string(name.substr(0, name.size() - 1)) + "2");
+            }
+        }
+        for (const Module* module : modules) {
+            const auto tokens = tokens_of(module->text);
+            for (size_t i = 0; i < tokens.size(); ++i) {
+                const bool name =
+                    is_part_of_name(tokens[i][0]) && std::isdigit(static_cast<unsigned char>(tokens[i][0])) == 0;
+                if (!name || (i > 0 && tokens[i - 1] == ".") || own_names().contains(tokens[i])) continue;
+                EXPECT_TRUE(known.contains(std::string(tokens[i])))
+                    << module->name << " of " << kernel->name << " uses '" << tokens[i] << "', which nobody declares";
+            }
+        }
+    }
+    EXPECT_EQ(kernels, 40u);
+}
+
+TEST(Modules, NeedOnlyWhatTheyUseAndTheirKernelsDeclare) {
+    size_t needs = 0;
+    for (const Module* kernel : modules()) {
+        if (kernel->bindings.empty()) continue;
+        const auto declared = declared_in(*kernel);
+        for (const Module* module : imported_by(*kernel)) {
+            const auto tokens = tokens_of(module->text);
+            for (const std::string_view need : module->needs) {
+                ++needs;
+                EXPECT_TRUE(declared.contains(need)) << kernel->name << " lacks '" << need << "' of " << module->name;
+                const bool used = std::ranges::find(tokens, need) != tokens.end();
+                EXPECT_TRUE(used) << module->name << " does not use '" << need << "'";
+            }
+        }
+    }
+    EXPECT_GT(needs, 0u);
+}
+
+TEST(Modules, OfKernelsBindNumbersFromZeroOnEachOnce) {
+    for (const Module* module : modules()) {
+        for (size_t i = 0; i < module->bindings.size(); ++i) {
+            const std::string place = "@binding(" + std::to_string(i) + ")";
+            const size_t at = module->text.find(place);
+            ASSERT_NE(at, std::string_view::npos) << module->name << ": " << i;
+            EXPECT_EQ(module->text.find(place, at + 1), std::string_view::npos) << module->name << ": " << i;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace lapidary::kernels
