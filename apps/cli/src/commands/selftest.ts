@@ -1,7 +1,7 @@
 // lapidary selftest: whether this computer's GPU computes what it should.
 import type { Command } from 'commander';
 import { LapidaryError, checkGpu, type CheckReport, type CheckedCase } from 'lapidary';
-import { loadEngine } from 'lapidary/node';
+import { chooseBackend, loadEngine, nodeGpu, whyNoNodeGpu } from 'lapidary/node';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr } from '../model-argument.js';
 import { ProgressLine, formatTable } from '../terminal.js';
@@ -27,6 +27,7 @@ export function addSelfTest(program: Command, interrupts: Interrupts): void {
         .option('--json', 'every case as JSON')
         .addHelpText('after', '\nExample:\n  lapidary selftest --quick --without subgroups')
         .action(async (flags: Flags) => {
+            await chooseBackend('gpu', () => nodeGpu(), whyNoNodeGpu); // says why there is none
             const engine = await loadEngine({ log: logToStderr });
             const progress = new ProgressLine('checking', 'steps');
             try {

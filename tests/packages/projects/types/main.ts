@@ -1,5 +1,6 @@
 import { Lapidary, LapidaryError, type LoadOptions } from 'lapidary';
 import { embeddingModel, languageModel } from 'lapidary/ai-sdk';
+import * as hub from 'lapidary/hub';
 import { loadEngine, nodeGpu } from 'lapidary/node';
 import { promptApi } from 'lapidary/prompt-api';
 import { storyteller } from 'lapidary/storyteller';
@@ -12,4 +13,4 @@ const { choices } = await engine.chat.completions.create({ messages: [{ role: 'u
 const text: string | null = choices[0].message.content;
 // @ts-expect-error: the types are there, and know what is wrong
 await engine.chat.completions.create({ messages: 'Hello' });
-console.log(text, languageModel(engine).modelId, embeddingModel(engine), promptApi(engine), loadEngine, nodeGpu, LapidaryError);
+console.log(text, languageModel(engine).modelId, embeddingModel(engine), promptApi(engine), loadEngine, nodeGpu, hub, LapidaryError);
