@@ -130,7 +130,11 @@ std::unexpected<Error> complete_already() {
 void listen(Generation& generation, std::function<bool(int32_t)> feed) {
     infer::GenerateListener& listener = generation.listener;
     if (generation.format) {
-        listener.allowed = [&generation]() -> Result<sample::Allowed> { return generation.format->allowed(); };
+        listener.allowed = [&generation]() -> Result<sample::Allowed> {
+            const sample::Allowed allowed = generation.format->allowed();
+            TRY(generation.format->status());
+            return allowed;
+        };
     }
     if (generation.with_logprobs) {
         listener.on_score = [&generation](const sample::TokenScore& score) { generation.scores.push_back(score); };

@@ -18,7 +18,8 @@ Constraint::Constraint(std::shared_ptr<const Program> program, std::shared_ptr<c
     : texts_(std::move(texts)),
       marks_(std::move(marks)),
       recogniser_(std::move(program)),
-      state_(recogniser_.start()) {}
+      state_(recogniser_.start()),
+      exhausted_(recogniser_.exhausted()) {}
 
 void Constraint::restart() {
     state_ = recogniser_.start();
@@ -28,7 +29,21 @@ std::span<const uint32_t> Constraint::allowed() {
     if (const auto known = masks_.find(state_); known != masks_.end()) return known->second;
     if (masks_.size() >= kMaxMasks) masks_.clear();
     tidy();
-    return masks_.emplace(state_, make_mask()).first->second;
+    recogniser_.allow(kMaskSteps);
+    TokenMask mask = make_mask();
+    steps_ = kMaskSteps - recogniser_.steps_left();
+    if (recogniser_.exhausted()) {
+        exhausted_ = true;
+        std::ranges::fill(mask, 0u);
+    }
+    return masks_.emplace(state_, std::move(mask)).first->second;
+}
+
+Status Constraint::status() const {
+    if (!exhausted_) return {};
+    return fail(Code::limit,
+                "the format takes more than {} steps to follow at one place: make its patterns and alternatives simpler",
+                kMaskSteps);
 }
 
 // Keeps what the recogniser remembers within bounds.
@@ -50,7 +65,7 @@ TokenMask Constraint::make_mask() {
             if (plain.characters(i) <= room) set_bit(mask, plain.id(i));
         }
     } else {
-        walk(plain, mask);
+        walk_plain(mask);
     }
     walk(texts_->special(), mask);
     if (complete()) {
@@ -63,31 +78,64 @@ TokenMask Constraint::make_mask() {
 }
 
 // Feeds every text of the list to the recogniser. What it shares with the text before was read then; once a
-// text is refused, so are all that share the byte it was refused at.
-void Constraint::walk(const TextList& list, std::span<uint32_t> mask) {
+// text is refused, so are all that share the byte it was refused at, and once any text can follow, all can.
+// Calls visit(from, to, allowed) for stretches of the list.
+template <class Visit>
+void Constraint::visit(const TextList& list, Visit visit) {
+    const uint32_t free = texts_->most_characters();
+    const bool plain = &list == &texts_->plain();
     std::array<Recogniser::State, TokenTexts::kMaxTokenBytes + 1> reached{};
     reached[0] = state_;
     size_t at = 0;
     while (at < list.size()) {
         const std::string_view text = list.text(at);
         size_t read = list.shared(at);
+        Recogniser::State next = reached[read];
         while (read < text.size()) {
-            const Recogniser::State next = recogniser_.next(reached[read], uint8_t(text[read]));
+            next = recogniser_.next(reached[read], uint8_t(text[read]));
             if (next == Recogniser::kDead) break;
             reached[++read] = next;
+            if (plain && recogniser_.room_within(next) >= free) break;
         }
-        if (read == text.size()) {
-            set_bit(mask, list.id(at));
+        const bool allowed = next != Recogniser::kDead;
+        if (allowed && (!plain || recogniser_.room_within(next) < free)) {
+            visit(at, at + 1, true);
             ++at;
             continue;
         }
-        if (read == 0) {
-            at = list.after(uint8_t(text[0]));
-            continue;
-        }
-        ++at;
-        while (at < list.size() && list.shared(at) > read) ++at;
+        const size_t shared = allowed ? read - 1 : read;
+        const size_t end = shared == 0 ? list.after(uint8_t(text[0])) : list.skip(at, shared);
+        visit(at, end, allowed);
+        at = end;
     }
+}
+
+void Constraint::walk(const TextList& list, std::span<uint32_t> mask) {
+    visit(list, [&](size_t from, size_t to, bool allowed) {
+        for (size_t i = from; allowed && i < to; ++i) set_bit(mask, list.id(i));
+    });
+}
+
+// Where most beginnings leave everything open, the rest is taken away from the set of all.
+void Constraint::walk_plain(std::span<uint32_t> mask) {
+    const TextList& plain = texts_->plain();
+    size_t free = 0;
+    size_t first = 0;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+        const size_t end = plain.after(uint8_t(byte));
+        if (end == first) continue;
+        const Recogniser::State next = recogniser_.next(state_, uint8_t(byte));
+        if (next != Recogniser::kDead && recogniser_.room_within(next) >= texts_->most_characters()) free += end - first;
+        first = end;
+    }
+    if (free * 2 < plain.size()) {
+        walk(plain, mask);
+        return;
+    }
+    std::ranges::copy(texts_->plain_mask(), mask.begin());
+    visit(plain, [&](size_t from, size_t to, bool allowed) {
+        for (size_t i = from; !allowed && i < to; ++i) clear_bit(mask, plain.id(i));
+    });
 }
 
 std::string Constraint::text_of(int32_t token) const {
@@ -108,7 +156,9 @@ bool Constraint::accept(int32_t token) {
     const std::string text = text_of(token);
     if (text.empty()) return false;
     tidy();
+    recogniser_.allow(kMaskSteps);
     const Recogniser::State next = after(text);
+    exhausted_ = exhausted_ || recogniser_.exhausted();
     if (next == Recogniser::kDead) return false;
     state_ = next;
     return true;

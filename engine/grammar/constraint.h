@@ -35,10 +35,13 @@ class Constraint {
     bool accept(int32_t token);
     void restart();
 
+    // An error when the schema takes more steps than one mask may: nothing is allowed then.
+    [[nodiscard]] Status status() const;
     [[nodiscard]] bool complete() const { return recogniser_.complete(state_); }
     // Tokens and text belong to the same vocabulary.
     [[nodiscard]] const TokenTexts& texts() const { return *texts_; }
-    // Of the steps and masks remembered, for tests.
+    // What the last mask took, and what is remembered: for tests.
+    [[nodiscard]] uint64_t steps() const { return steps_; }
     [[nodiscard]] size_t known_states() const { return recogniser_.size(); }
     [[nodiscard]] size_t known_masks() const { return masks_.size(); }
 
@@ -48,11 +51,16 @@ class Constraint {
     [[nodiscard]] std::string text_of(int32_t token) const;
     [[nodiscard]] Recogniser::State after(std::string_view text);
     void walk(const TextList& list, std::span<uint32_t> mask);
+    void walk_plain(std::span<uint32_t> mask);
+    template <class Visit>
+    void visit(const TextList& list, Visit visit);
 
     std::shared_ptr<const TokenTexts> texts_;
     Marks marks_;
     Recogniser recogniser_;
     Recogniser::State state_;
+    bool exhausted_ = false;
+    uint64_t steps_ = 0;
     std::unordered_map<Recogniser::State, TokenMask> masks_;
 };
 

@@ -13,10 +13,6 @@ constexpr uint32_t kMaxTabs = 8;
 constexpr ByteSet kHex = kDigits | ByteSet::range('a', 'f') | ByteSet::range('A', 'F');
 constexpr ByteSet kTail = ByteSet::range(0x80, 0xBF);
 
-// Names the model makes up in a call: what a reader cannot take for anything else.
-constexpr uint32_t kMaxBareName = 64;
-constexpr ByteSet kBareName = kDigits | ByteSet::range('a', 'z') | ByteSet::range('A', 'Z') | ByteSet::of("_");
-
 }  // namespace
 
 // The table of well-formed sequences in the Unicode standard, chapter 3.
@@ -44,6 +40,23 @@ NodeId JsonRules::beyond_ascii(bool separators, NodeId next) {
     return b_.choice(forms);
 }
 
+NodeId JsonRules::code_beyond_ascii() {
+    if (code_ != 0) return code_;
+    const NodeId done = ProgramBuilder::finish();
+    const NodeId one = b_.byte(kHex, done);
+    const NodeId two = b_.byte(kHex, one);
+    const NodeId three = b_.byte(kHex, two);
+    const NodeId latin = b_.choice({b_.literal("0", b_.byte(kHex.without(ByteSet::range('0', '7')), one)),
+                                    b_.byte(kHex.without(ByteSet::of("0")), two)});
+    // \uD83D\uDE00: a character beyond U+FFFF is escaped in two halves.
+    const NodeId low = b_.literal("\\u", b_.byte(ByteSet::of("dD"), b_.byte(ByteSet::of("cdefCDEF"), two)));
+    const NodeId high = b_.byte(ByteSet::of("89abAB"), b_.byte(kHex, b_.byte(kHex, low)));
+    const NodeId plain_d = b_.byte(ByteSet::range('0', '7'), two);
+    code_ = b_.choice({b_.literal("0", latin), b_.byte(kHex.without(ByteSet::of("0dD")), three),
+                       b_.byte(ByteSet::of("dD"), b_.choice({plain_d, high}))});
+    return code_;
+}
+
 NodeId JsonRules::character() {
     if (character_ != 0) return character_;
     const NodeId done = ProgramBuilder::finish();
@@ -51,14 +64,8 @@ NodeId JsonRules::character() {
         character_ = b_.choice({b_.byte(kCallAscii, done), beyond_ascii(/*separators=*/true, done)});
         return character_;
     }
-    const NodeId two = b_.byte(kHex, b_.byte(kHex, done));
-    const NodeId three = b_.byte(kHex, two);
-    // \uD83D\uDE00: a character beyond U+FFFF is escaped in two halves.
-    const NodeId low = b_.literal("\\u", b_.byte(ByteSet::of("dD"), b_.byte(ByteSet::of("cdefCDEF"), two)));
-    const NodeId high = b_.byte(ByteSet::of("89abAB"), b_.byte(kHex, b_.byte(kHex, low)));
-    const NodeId plain_d = b_.byte(ByteSet::range('0', '7'), two);
-    const NodeId code = b_.choice(
-        {b_.byte(kHex.without(ByteSet::of("dD")), three), b_.byte(ByteSet::of("dD"), b_.choice({plain_d, high}))});
+    const NodeId ascii = b_.literal("00", b_.byte(ByteSet::range('0', '7'), b_.byte(kHex, done)));
+    const NodeId code = b_.choice({ascii, code_beyond_ascii()});
     const NodeId escape = b_.choice({b_.byte(ByteSet::of("\"\\/bfnrt"), done), b_.literal("u", code)});
     character_ =
         b_.choice({b_.byte(kPlainAscii, done), b_.literal("\\", escape), beyond_ascii(/*separators=*/true, done)});
@@ -106,18 +113,29 @@ NodeId JsonRules::digits(uint32_t min, uint32_t max, NodeId next) {
     return b_.loop(digit_, next, min, max);
 }
 
+NodeId JsonRules::whole_from_zero(NodeId next) {
+    return b_.choice({b_.literal("0", next), b_.byte(ByteSet::range('1', '9'), digits(0, kWholeDigits - 1, next))});
+}
+
 NodeId JsonRules::integer(NodeId next) {
-    const NodeId whole =
-        b_.choice({b_.literal("0", next), b_.byte(ByteSet::range('1', '9'), digits(0, kWholeDigits - 1, next))});
+    const NodeId whole = whole_from_zero(next);
     return b_.optional(b_.literal("-", whole), whole);
 }
 
 NodeId JsonRules::number(NodeId next) {
+    return integer(after_whole(next));
+}
+
+NodeId JsonRules::number_from_zero(NodeId next) {
+    return whole_from_zero(after_whole(next));
+}
+
+NodeId JsonRules::after_whole(NodeId next) {
     const NodeId power = digits(1, kExponentDigits, next);
     const NodeId exponent = b_.byte(ByteSet::of("eE"), b_.optional(b_.byte(ByteSet::of("+-"), power), power));
     const NodeId after_fraction = b_.optional(exponent, next);
     const NodeId fraction = b_.literal(".", digits(1, kFractionDigits, after_fraction));
-    return integer(b_.choice({fraction, exponent, next}));
+    return b_.choice({fraction, exponent, next});
 }
 
 NodeId JsonRules::layout() {

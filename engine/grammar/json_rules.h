@@ -11,14 +11,21 @@
 
 namespace lapidary::grammar {
 
-// Digits of a whole number (so that it is exact in a double), of a fraction, and of an exponent (so that it is finite).
-inline constexpr uint32_t kWholeDigits = 15;
-inline constexpr uint32_t kFractionDigits = 15;
+// Digits of a whole number (as 64 bits have), of a fraction (as a double needs), and of an exponent (so that it is finite).
+inline constexpr uint32_t kWholeDigits = 19;
+inline constexpr uint32_t kFractionDigits = 18;
 inline constexpr uint32_t kExponentDigits = 2;
+// Two numbers of so many digits that differ in decimal differ as doubles too.
+inline constexpr uint32_t kExactDigits = 15;
 
 // How values are written: as JSON, or as in calls of tools (chat/value_syntax.h), where strings stand between <|"|> tokens
 // without escapes, keys are bare, and there is no layout.
 enum class Dialect : uint8_t { json, call };
+
+// Names the model makes up in a call: what a reader cannot take for anything else.
+inline constexpr uint32_t kMaxBareName = 64;
+inline constexpr ByteSet kBareName =
+    kDigits | ByteSet::range('a', 'z') | ByteSet::range('A', 'Z') | ByteSet::of("_");
 
 // Stands for the token <|"|>: a byte that occurs in no text.
 inline constexpr std::string_view kQuoteByte = "\xFF";
@@ -32,6 +39,8 @@ class JsonRules {
     NodeId character();
     // A character beyond ASCII, in well-formed UTF-8. `separators`: also U+2028 and U+2029, which end lines.
     NodeId beyond_ascii(bool separators, NodeId next);
+    // Such a character as the code of an escape, after "\\u"; ends in finish().
+    NodeId code_beyond_ascii();
 
     // Around a string.
     NodeId quote(NodeId next) { return b_.literal(dialect_ == Dialect::json ? "\"" : kQuoteByte, next); }
@@ -47,6 +56,9 @@ class JsonRules {
     NodeId free_text(NodeId next) { return b_.loop(character(), next, 0, kUnlimited, true); }
     NodeId integer(NodeId next);
     NodeId number(NodeId next);
+    // The same from 0 on.
+    NodeId whole_from_zero(NodeId next);
+    NodeId number_from_zero(NodeId next);
     NodeId boolean(NodeId next) { return b_.any_of({"true", "false"}, next); }
     NodeId null(NodeId next) { return b_.literal("null", next); }
 
@@ -65,10 +77,12 @@ class JsonRules {
   private:
     NodeId layout();
     NodeId digits(uint32_t min, uint32_t max, NodeId next);
+    NodeId after_whole(NodeId next);
 
     ProgramBuilder& b_;
     Dialect dialect_;
     NodeId character_ = 0;
+    NodeId code_ = 0;
     NodeId layout_ = 0;
     NodeId digit_ = 0;
     NodeId any_value_ = 0;

@@ -10,11 +10,11 @@ namespace {
 class OtherName {
   public:
     OtherName(ProgramBuilder& builder, JsonRules& rules, NodeId next)
-        : b_(builder), rules_(rules), close_(builder.literal("\"", next)) {
-        const NodeId done = ProgramBuilder::finish();
-        const NodeId character = b_.choice({b_.byte(kPlainAscii, done), rules_.beyond_ascii(true, done)});
-        free_ = b_.loop(character, close_, 0, kUnlimited);
-    }
+        : b_(builder),
+          rules_(rules),
+          close_(builder.literal("\"", next)),
+          free_(rules.free_text(close_)),
+          beyond_(rules.beyond_ascii(true, free_)) {}
 
     // The names are JSON texts, sorted, and the same before `at`. A text differs from all of them if it leaves the
     // path of each before its end, or ends before.
@@ -33,7 +33,7 @@ class OtherName {
             names = names.subspan(same);
         }
         if (const ByteSet free = kPlainAscii.without(taken); !free.empty()) ways.push_back(b_.byte(free, free_));
-        if (!taken.meets(ByteSet::range(0x80, 0xFF))) ways.push_back(rules_.beyond_ascii(true, free_));
+        if (!taken.meets(ByteSet::range(0x80, 0xFF))) ways.push_back(beyond_);
         if (!taken.has('"')) ways.push_back(close_);
         return b_.choice(ways);
     }
@@ -42,7 +42,8 @@ class OtherName {
     ProgramBuilder& b_;
     JsonRules& rules_;
     NodeId close_;
-    NodeId free_ = 0;
+    NodeId free_;    // the rest of a name that differs
+    NodeId beyond_;  // a character beyond ASCII that makes it differ
 };
 
 }  // namespace

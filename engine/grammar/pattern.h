@@ -1,22 +1,23 @@
-// The useful part of regular expressions, for the keyword `pattern`.
+// Regular expressions, for the keyword `pattern`, as languages.
 //
-// Literals, '.', classes, groups, alternatives, the quantifiers * + ? {m,n}, and ^ $ at the ends. Without ^ or $ the
-// pattern may stand anywhere in the string, as JSON Schema says. Classes hold ASCII characters; negated ones also
-// hold everything beyond ASCII.
+// As JSON Schema means them: ECMAScript's, by code points, anywhere in the text unless ^ and $ say otherwise. What a
+// machine without memory cannot follow is refused: back references, looking behind, and looking ahead inside a group.
 #pragma once
 
 #include <string_view>
 
-#include "grammar/json_rules.h"
+#include "grammar/language.h"
 
 namespace lapidary::grammar {
 
-inline constexpr size_t kMaxPatternBytes = 1024;
+inline constexpr size_t kMaxPatternBytes = 4096;
 
-// A string, quotes included, whose text matches.
-Result<NodeId> pattern_string(ProgramBuilder& builder, JsonRules& rules, std::string_view pattern, NodeId next);
+struct Pattern {
+    Language language;
+    // False when texts were left out: what is not in the language may match all the same.
+    bool exact = true;
+};
 
-// The pattern of a format ("date-time", "uuid", …); empty when it is not one we know.
-std::string_view format_pattern(std::string_view format);
+Result<Pattern> read_pattern(std::string_view pattern, Budget& budget);
 
 }  // namespace lapidary::grammar

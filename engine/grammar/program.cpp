@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace lapidary::grammar {
 
@@ -17,6 +18,7 @@ NodeId ProgramBuilder::add(const Node& node) {
 NodeId ProgramBuilder::byte(const ByteSet& set, NodeId next) {
     // Few sets differ, and the latest ones are used again soonest.
     constexpr size_t kLookBack = 64;
+    if (full_) return finish();
     const size_t from = program_.sets.size() > kLookBack ? program_.sets.size() - kLookBack : 0;
     size_t at = program_.sets.size();
     while (at > from && program_.sets[at - 1] != set) --at;
@@ -28,7 +30,14 @@ NodeId ProgramBuilder::byte(const ByteSet& set, NodeId next) {
 }
 
 NodeId ProgramBuilder::literal(std::string_view bytes, NodeId next) {
-    for (size_t i = bytes.size(); i > 0 && !full_; --i) next = byte(ByteSet::of(bytes.substr(i - 1, 1)), next);
+    for (size_t i = bytes.size(); i > 0 && !full_; --i) {
+        uint32_t& known = single_sets_[uint8_t(bytes[i - 1])];
+        if (known == 0) {
+            program_.sets.push_back(ByteSet::of(bytes.substr(i - 1, 1)));
+            known = uint32_t(program_.sets.size());
+        }
+        next = add({.kind = Node::Kind::bytes, .a = known - 1, .b = next});
+    }
     return next;
 }
 
@@ -79,9 +88,18 @@ NodeId ProgramBuilder::any_of_sorted(std::span<const std::string> texts, size_t 
     return choice(branches);
 }
 
-void ProgramBuilder::keep(NodeId promised, NodeId target) {
-    if (promised == finish()) return;  // made when the builder was full
-    program_.targets[program_.nodes[promised].a] = target;
+NodeId ProgramBuilder::open_choice(size_t targets, uint32_t room) {
+    const NodeId id = choice(std::vector<NodeId>(targets, finish()));
+    if (id != finish() && room > 0) {
+        program_.nodes[id].free_text = true;
+        program_.nodes[id].max = room;
+    }
+    return id;
+}
+
+void ProgramBuilder::set_target(NodeId choice, size_t index, NodeId target) {
+    if (choice == finish()) return;  // made when the builder was full
+    program_.targets[program_.nodes[choice].a + index] = target;
 }
 
 Result<Program> ProgramBuilder::build(NodeId start) && {
@@ -89,7 +107,7 @@ Result<Program> ProgramBuilder::build(NodeId start) && {
         return fail(Code::limit, "the schema is too large: it would take more than {} states to follow it", kMaxNodes);
     }
     program_.start = start;
-    TRY(find_needs());
+    find_needs();
     if (program_.need[start] == kUnlimited) {
         return fail(Code::invalid_argument, "the schema allows no JSON at all: nothing finite can satisfy it");
     }
@@ -117,22 +135,52 @@ uint32_t ProgramBuilder::need_of(const Node& node) const {
     return kUnlimited;
 }
 
-// Lowers the needs until nothing changes. Nodes come after those they go on at, so one pass settles all but the
-// promises; each further pass settles one more level of recursion.
-Status ProgramBuilder::find_needs() {
-    constexpr int kMaxPasses = 512;
-    program_.need.assign(program_.nodes.size(), kUnlimited);
-    bool changed = true;
-    for (int pass = 0; changed; ++pass) {
-        if (pass == kMaxPasses) return fail(Code::limit, "the schema refers to itself in too many steps");
-        changed = false;
-        for (size_t id = 0; id < program_.nodes.size(); ++id) {
-            const uint32_t need = need_of(program_.nodes[id]);
-            changed = changed || need != program_.need[id];
-            program_.need[id] = need;
+template <class Visit>
+void ProgramBuilder::each_target(const Node& node, Visit visit) const {
+    switch (node.kind) {
+        case Node::Kind::finish: return;
+        case Node::Kind::bytes: visit(node.b); return;
+        case Node::Kind::call:
+        case Node::Kind::loop:
+            visit(node.a);
+            visit(node.b);
+            return;
+        case Node::Kind::choice:
+            for (uint32_t i = 0; i < node.b; ++i) visit(program_.targets[node.a + i]);
+            return;
+    }
+}
+
+// Lowers the needs, from the end backwards, until nothing changes: whoever leads to a node that changed is looked at again.
+void ProgramBuilder::find_needs() {
+    const size_t count = program_.nodes.size();
+    std::vector<uint32_t> begin(count + 1, 0);
+    for (const Node& node : program_.nodes) each_target(node, [&](NodeId target) { ++begin[target]; });
+    for (size_t i = 1; i <= count; ++i) begin[i] += begin[i - 1];
+    std::vector<NodeId> before(begin[count]);
+    for (size_t id = count; id > 0; --id) {
+        each_target(program_.nodes[id - 1], [&](NodeId target) { before[--begin[target]] = NodeId(id - 1); });
+    }
+    program_.need.assign(count, kUnlimited);
+    std::vector<uint8_t> waiting(count, 0);
+    std::vector<NodeId> work;
+    const auto look = [&](NodeId id) {
+        const uint32_t need = need_of(program_.nodes[id]);
+        if (need >= program_.need[id]) return;
+        program_.need[id] = need;
+        for (size_t i = begin[id]; i < (id + 1 < count ? begin[id + 1] : before.size()); ++i) {
+            if (std::exchange(waiting[before[i]], 1) == 0) work.push_back(before[i]);
+        }
+    };
+    for (NodeId id = 0; id < count; ++id) look(id);
+    for (size_t next = 0; next < work.size(); ++next) {
+        waiting[work[next]] = 0;
+        look(work[next]);
+        if (next > (size_t(1) << 16) && next * 2 > work.size()) {
+            work.erase(work.begin(), work.begin() + ptrdiff_t(next) + 1);
+            next = size_t(0) - 1;
         }
     }
-    return {};
 }
 
 void ProgramBuilder::find_classes() {

@@ -18,7 +18,7 @@ namespace lapidary::grammar {
 using NodeId = uint32_t;
 
 // Beyond these a schema is refused.
-inline constexpr size_t kMaxNodes = 1 << 18;
+inline constexpr size_t kMaxNodes = 1 << 20;
 // Open calls and loops. An object or array inside another takes one; what would need more is not begun. JSON we
 // write can be read again (chat/json.h).
 inline constexpr uint32_t kMaxFrames = 64;
@@ -33,7 +33,7 @@ struct Node {
         finish,  // returns to the caller; from the outermost call: the text is complete
     };
     Kind kind = Kind::finish;
-    bool free_text = false;  // loop: the body reads any character of a JSON string
+    bool free_text = false;  // loop: the body reads any character of a JSON string; choice: `max` of them can be read
     uint32_t a = 0;
     uint32_t b = 0;
     uint32_t min = 0;
@@ -73,7 +73,11 @@ class ProgramBuilder {
 
     // A node that is needed before what it stands for exists.
     NodeId promise() { return choice({finish()}); }
-    void keep(NodeId promised, NodeId target);
+    void keep(NodeId promised, NodeId target) { set_target(promised, 0, target); }
+    // A choice whose targets are told later. `room`: so many characters of a string, whatever they are, can be read.
+    NodeId open_choice(size_t targets, uint32_t room);
+    void set_target(NodeId choice, size_t index, NodeId target);
+    [[nodiscard]] size_t size() const { return program_.nodes.size(); }
 
     [[nodiscard]] bool full() const { return full_; }
     Result<Program> build(NodeId start) &&;
@@ -82,11 +86,14 @@ class ProgramBuilder {
     NodeId add(const Node& node);
     NodeId add_call(NodeId callee, NodeId next);
     NodeId any_of_sorted(std::span<const std::string> texts, size_t at, NodeId next);
-    Status find_needs();
+    void find_needs();
     [[nodiscard]] uint32_t need_of(const Node& node) const;
+    template <class Visit>
+    void each_target(const Node& node, Visit visit) const;
     void find_classes();
 
     Program program_;
+    std::array<uint32_t, 256> single_sets_{};  // where the set of one byte is, plus one
     bool full_ = false;
 };
 

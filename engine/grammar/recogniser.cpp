@@ -5,9 +5,8 @@
 namespace lapidary::grammar {
 namespace {
 
-// Stacks of one state. Each can be completed by itself, so leaving out what is beyond this makes the language
-// smaller, never wrong.
-constexpr size_t kMaxTops = 2048;
+// Stacks of one state.
+constexpr size_t kMaxTops = 1 << 14;
 // A step to a state beyond this is refused, until `trim` makes room. Far above what a pass over a vocabulary takes.
 constexpr size_t kMaxStates = 1 << 15;
 constexpr size_t kTrimStates = 1 << 12;
@@ -34,6 +33,11 @@ size_t Recogniser::ListHash::operator()(const std::vector<FrameId>& list) const 
 Recogniser::Recogniser(std::shared_ptr<const Program> program)
     : program_(std::move(program)), classes_(program_->classes) {
     clear();
+    begin();
+}
+
+void Recogniser::begin() {
+    allow(kMaskSteps);
     put({.below = 0, .node = program_->start});
     start_ = settle();
 }
@@ -64,6 +68,10 @@ Recogniser::FrameId Recogniser::frame(const Frame& frame) {
 void Recogniser::put(const Frame& top) {
     const uint32_t need = program_->need[top.node];
     if (need == kUnlimited || depth_[top.below] + 1 + need > kMaxFrames) return;
+    if (frames_.size() >= kMaxKnownFrames || work_.size() >= kMaxKnownFrames) {
+        exhausted_ = true;
+        return;
+    }
     const FrameId id = frame(top);
     if (seen_[id] == closure_) return;
     seen_[id] = closure_;
@@ -75,15 +83,24 @@ void Recogniser::follow(FrameId id, StateInfo& out) {
     const Node& node = program_->nodes[top.node];
     switch (node.kind) {
         case Node::Kind::bytes: {
-            if (out.tops.size() < kMaxTops) out.tops.push_back(id);
-            const Node& around = program_->nodes[frames_[top.below].node];
+            if (out.tops.size() < kMaxTops) {
+                out.tops.push_back(id);
+            } else {
+                exhausted_ = true;
+            }
+            const Frame& below = frames_[top.below];
+            const Node& around = program_->nodes[below.node];
             const bool in_free_text = around.kind == Node::Kind::loop && around.free_text;
+            if (in_free_text && !program_->sets[node.a].meets(ByteSet::range(0, 0x7F) | ByteSet::range(0xC0, 0xFF))) {
+                out.room_within = std::max(out.room_within, around.max == kUnlimited ? kUnlimited : around.max - below.count);
+            }
             if (!in_free_text && program_->sets[node.a].meets(kPlainAscii | ByteSet::range(0x80, 0xFF))) {
                 out.only_room = false;
             }
             return;
         }
         case Node::Kind::choice:
+            if (node.free_text) out.room = std::max(out.room, node.max);
             for (uint32_t i = 0; i < node.b; ++i) put({top.below, program_->targets[node.a + i], 0});
             return;
         case Node::Kind::call: put({frame({top.below, node.b, 0}), node.a, 0}); return;
@@ -116,9 +133,16 @@ Recogniser::State Recogniser::settle() {
     while (!work_.empty()) {
         const FrameId id = work_.back();
         work_.pop_back();
+        exhausted_ = exhausted_ || steps_left_ == 0;
+        if (exhausted_) break;
+        --steps_left_;
         follow(id, info);
     }
     ++closure_;
+    if (exhausted_) {  // what was found is not all there is
+        work_.clear();
+        return kDead;
+    }
     if (info.tops.empty() && !info.complete) return kDead;
     std::ranges::sort(info.tops);
     // Whether the text is complete belongs to the name: 0 is no frame that reads.
@@ -132,14 +156,17 @@ Recogniser::State Recogniser::settle() {
 }
 
 Recogniser::State Recogniser::find_next(State state, uint8_t byte) {
-    if (states_.size() >= kMaxStates || frames_.size() >= kMaxKnownFrames) return kDead;  // not remembered
+    const size_t reading = states_[state].tops.size();
+    if (states_.size() >= kMaxStates || steps_left_ < reading) exhausted_ = true;
+    if (exhausted_) return kDead;  // not remembered
+    steps_left_ -= reading;
     for (const FrameId id : states_[state].tops) {
         const Frame top = frames_[id];
         const Node& node = program_->nodes[top.node];
         if (program_->sets[node.a].has(byte)) put({top.below, node.b, 0});
     }
     const State next = settle();
-    steps_[state * classes_ + program_->byte_class[byte]] = next;
+    if (!exhausted_) steps_[state * classes_ + program_->byte_class[byte]] = next;
     return next;
 }
 
@@ -154,8 +181,7 @@ Recogniser::State Recogniser::trim(State keep) {
     }
     const StateInfo info = states_[keep];
     clear();
-    put({.below = 0, .node = program_->start});
-    start_ = settle();
+    begin();
     if (keep == kDead) return kDead;
     StateInfo kept = info;
     kept.tops.clear();

@@ -4,6 +4,7 @@
 // step from a state is looked up the second time: a machine without a stack, grown as far as it is needed.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "grammar/program.h"
 
 namespace lapidary::grammar {
+
+// What one mask may take: some hundredths of a second. More is hostile, or too vague to be followed.
+inline constexpr uint64_t kMaskSteps = 1'000'000;
 
 class Recogniser {
   public:
@@ -30,6 +34,18 @@ class Recogniser {
     [[nodiscard]] uint32_t room(State state) const { return states_[state].room; }
     // Whether only the free text of `room` can read plain characters here.
     [[nodiscard]] bool only_room(State state) const { return states_[state].only_room; }
+    // The same as `room` for the rest of a text that has begun: also within a character.
+    [[nodiscard]] uint32_t room_within(State state) const {
+        return std::max(states_[state].room, states_[state].room_within);
+    }
+
+    // So many steps may be taken from now on. Beyond them, and beyond what can be remembered, every step leads to kDead.
+    void allow(uint64_t steps) {
+        steps_left_ = steps;
+        exhausted_ = false;
+    }
+    [[nodiscard]] bool exhausted() const { return exhausted_; }
+    [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
 
     // Forgets all states but one when there are many, and returns what that one is called now.
     State trim(State keep);
@@ -57,6 +73,7 @@ class Recogniser {
         bool complete = false;
         bool only_room = false;
         uint32_t room = 0;
+        uint32_t room_within = 0;
     };
 
     FrameId frame(const Frame& frame);
@@ -65,6 +82,7 @@ class Recogniser {
     void follow(FrameId id, StateInfo& out);
     State settle();
     void clear();
+    void begin();
 
     std::shared_ptr<const Program> program_;
     uint32_t classes_;
@@ -80,6 +98,8 @@ class Recogniser {
 
     std::vector<FrameId> work_;
     uint32_t closure_ = 0;
+    uint64_t steps_left_ = ~uint64_t(0);
+    bool exhausted_ = false;
 };
 
 }  // namespace lapidary::grammar

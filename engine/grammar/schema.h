@@ -1,13 +1,16 @@
 // From a JSON schema to the program that reads exactly the JSON we are willing to let a model write for it.
 //
-// What the program accepts always satisfies the schema. It may be less than the schema allows: properties come in
-// the order they are declared, an object with declared properties has others only if additionalProperties asks for
-// them, a tuple ends where prefixItems ends, numbers have at most 15 digits.
+// What the program accepts always satisfies the schema. It may be less than the schema allows: properties come in the order they are
+// declared and the others after them, a tuple ends where its list of schemas ends, numbers have a bounded number of digits, and a
+// schema whose keywords speak of objects means objects. What cannot be followed is refused by name
+// (docs/notes/json-schema.md says which keywords, and how it works).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
+#include "base/task.h"
 #include "chat/json.h"
 #include "chat/message.h"
 #include "grammar/program.h"
@@ -15,22 +18,19 @@
 namespace lapidary::grammar {
 
 using chat::Json;
+using ProgramResult = Result<std::shared_ptr<const Program>>;
 
-// Supported: type (one or several), properties, required, additionalProperties, items, prefixItems, minItems, maxItems,
-// minLength, maxLength, pattern, format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const, anyOf,
-// oneOf (of alternatives that cannot both hold), allOf of one, $ref within the schema, $defs, definitions, and
-// annotations. Any other keyword is refused by name.
-Result<std::shared_ptr<const Program>> compile_schema(const Json& schema);
+ProgramResult compile_schema(const Json& schema);
 
 // Any JSON object.
-Result<std::shared_ptr<const Program>> compile_json_object();
+ProgramResult compile_json_object();
 
 // A call of one of the tools as the model writes it between <|tool_call> and <tool_call|>, its arguments as the tool's
 // parameters say. Tokens <|"|> are the byte kQuoteByte.
-Result<std::shared_ptr<const Program>> compile_calls(std::span<const chat::Tool> tools);
+ProgramResult compile_calls(std::span<const chat::Tool> tools);
 
 // OpenAI's `response_format`: null and {type: "text"} give no program, {type: "json_object"} and
 // {type: "json_schema", json_schema: {schema}} one.
-Result<std::shared_ptr<const Program>> compile_response_format(const Json& format);
+ProgramResult compile_response_format(const Json& format);
 
 }  // namespace lapidary::grammar

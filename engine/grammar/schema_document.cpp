@@ -2,220 +2,244 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
-#include <optional>
 
 namespace lapidary::grammar {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTypeNames = {"object",  "array",   "string", "number",
-                                                        "integer", "boolean", "null"};
 constexpr int kMaxHops = 64;
+constexpr int kMaxDepth = 72;
 
-struct TypedKeyword {
-    const char* keyword;
-    Type type;
+struct TypeWord {
+    std::string_view word;
+    uint8_t types;
 };
-constexpr auto kTypedKeywords = std::to_array<TypedKeyword>({{"properties", Type::object},
-                                                             {"required", Type::object},
-                                                             {"additionalProperties", Type::object},
-                                                             {"items", Type::array},
-                                                             {"prefixItems", Type::array},
-                                                             {"minItems", Type::array},
-                                                             {"maxItems", Type::array},
-                                                             {"minLength", Type::string},
-                                                             {"maxLength", Type::string},
-                                                             {"pattern", Type::string},
-                                                             {"format", Type::string},
-                                                             {"minimum", Type::number},
-                                                             {"maximum", Type::number},
-                                                             {"exclusiveMinimum", Type::number},
-                                                             {"exclusiveMaximum", Type::number}});
+constexpr auto kTypeWords = std::to_array<TypeWord>({{"object", kObject},
+                                                     {"array", kArray},
+                                                     {"string", kString},
+                                                     {"number", kWhole | kFractional},
+                                                     {"integer", kWhole},
+                                                     {"boolean", kBoolean},
+                                                     {"null", kNull},
+                                                     {"any", kAllTypes}});
 
-// The values a schema is limited to by enum or const, if it is.
-std::optional<std::vector<Json>> listed(const Json& schema) {
-    if (schema.is_object() && schema.contains("const")) return std::vector{schema["const"]};
-    const Json& values = chat::member(schema, "enum");
-    if (!values.is_array()) return std::nullopt;
-    return std::vector<Json>(values.begin(), values.end());
+// What holds values, not schemas.
+constexpr auto kData = std::to_array<std::string_view>({"const", "enum", "default", "example", "examples"});
+// Keywords that say something about a value without limiting it may stand beside a reference.
+constexpr auto kNotes = std::to_array<std::string_view>(
+    {"title", "description", "default", "example", "examples", "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
+
+std::string decoded(std::string_view fragment) {
+    std::string out;
+    for (size_t i = 0; i < fragment.size(); ++i) {
+        if (fragment[i] == '%' && i + 2 < fragment.size()) {
+            char* end = nullptr;
+            const std::string hex(fragment.substr(i + 1, 2));
+            const long value = std::strtol(hex.c_str(), &end, 16);
+            if (end == hex.c_str() + 2) {
+                out += char(value);
+                i += 2;
+                continue;
+            }
+        }
+        out += fragment[i];
+    }
+    return out;
 }
 
-bool requires_member(const Json& schema, const std::string& name) {
-    const Json& required = chat::member(schema, "required");
-    return required.is_array() && std::ranges::find(required, Json(name)) != required.end();
+std::string_view without_fragment(std::string_view uri) {
+    return uri.substr(0, uri.find('#'));
 }
 
-bool overlap(Type a, Type b) {
-    const bool numbers = (a == Type::number || a == Type::integer) && (b == Type::number || b == Type::integer);
-    return a == b || numbers;
+// A relative reference, put in the place of the base's last step.
+std::string joined_uri(std::string_view base, std::string_view reference) {
+    if (reference.find("://") != std::string_view::npos || reference.starts_with("urn:")) return std::string(reference);
+    const size_t scheme = base.find("://");
+    const size_t host_end = scheme == std::string_view::npos ? 0 : base.find('/', scheme + 3);
+    if (reference.starts_with('/')) return std::string(base.substr(0, host_end)) + std::string(reference);
+    const size_t slash = base.rfind('/');
+    const bool keep = slash != std::string_view::npos && (scheme == std::string_view::npos || slash > scheme + 2);
+    return std::string(keep ? base.substr(0, slash + 1) : "") + std::string(reference);
 }
 
 }  // namespace
 
-std::string_view type_name(Type type) {
-    return kTypeNames[size_t(type)];
+SchemaDocument::SchemaDocument(const Json& root, Budget& budget) : root_(root), budget_(budget) {
+    for (const char* keyword : {"$id", "id"}) {
+        if (base_.empty()) base_ = without_fragment(chat::string_of(chat::member(root, keyword)));
+    }
+    collect_ids(root, 0);
 }
 
-Result<const Json*> SchemaDocument::find(std::string_view reference) const {
-    const auto lost = [&] {
-        return fail(Code::invalid_argument,
-                    "the schema refers to '{}', which is not in it; references look like #/$defs/name",
-                    printable(reference));
-    };
-    if (!reference.starts_with('#')) return lost();
-    const Json* at = &root_;
-    std::string_view rest = reference.substr(1);
-    while (!rest.empty()) {
-        if (rest[0] != '/') return lost();
-        rest.remove_prefix(1);
+void SchemaDocument::collect_ids(const Json& schema, int depth) {
+    if (depth == kMaxDepth || !budget_.take()) return;
+    if (schema.is_array()) {
+        for (const Json& inner : schema) collect_ids(inner, depth + 1);
+        return;
+    }
+    if (!schema.is_object()) return;
+    for (const auto& [keyword, inner] : schema.items()) {
+        const std::string_view text = chat::string_of(inner);
+        if (keyword == "$anchor" || keyword == "$dynamicAnchor") {
+            ids_.try_emplace("#" + std::string(text), &schema);
+        } else if ((keyword == "$id" || keyword == "id") && !text.empty()) {
+            ids_.try_emplace(text.starts_with('#') ? std::string(text) : joined_uri(base_, without_fragment(text)), &schema);
+        } else if (std::ranges::find(kData, keyword) == kData.end()) {
+            collect_ids(inner, depth + 1);
+        }
+    }
+}
+
+const Json* SchemaDocument::at_pointer(const Json& from, std::string_view pointer) const {
+    const Json* at = &from;
+    while (!pointer.empty()) {
+        if (pointer[0] != '/') return nullptr;
+        pointer.remove_prefix(1);
         std::string step;
-        for (; !rest.empty() && rest[0] != '/'; rest.remove_prefix(1)) {
-            const bool escaped = rest[0] == '~' && rest.size() > 1 && (rest[1] == '0' || rest[1] == '1');
-            step += !escaped ? rest[0] : rest[1] == '0' ? '~' : '/';
-            if (escaped) rest.remove_prefix(1);
+        for (; !pointer.empty() && pointer[0] != '/'; pointer.remove_prefix(1)) {
+            const bool escaped = pointer[0] == '~' && pointer.size() > 1 && (pointer[1] == '0' || pointer[1] == '1');
+            step += !escaped ? pointer[0] : pointer[1] == '0' ? '~' : '/';
+            if (escaped) pointer.remove_prefix(1);
         }
         if (at->is_object()) {
             const auto found = at->find(step);
-            if (found == at->end()) return lost();
+            if (found == at->end()) return nullptr;
             at = &*found;
         } else if (at->is_array()) {
             const bool number = !step.empty() && step.size() < 6 &&
                                 std::ranges::all_of(step, [](char c) { return c >= '0' && c <= '9'; });
             const size_t index = number ? size_t(std::strtoul(step.c_str(), nullptr, 10)) : at->size();
-            if (index >= at->size()) return lost();
+            if (index >= at->size()) return nullptr;
             at = &(*at)[index];
         } else {
-            return lost();
+            return nullptr;
         }
     }
     return at;
 }
 
-const Json* SchemaDocument::resolved(const Json* schema) const {
-    const Json* at = schema;
-    for (int hop = 0; hop < kMaxHops; ++hop) {
-        const Json& reference = chat::member(*at, "$ref");
-        const Json& all = chat::member(*at, "allOf");
-        if (reference.is_string()) {
-            const auto found = find(chat::string_of(reference));
-            if (!found) return schema;
-            at = *found;
-        } else if (all.is_array() && all.size() == 1) {
-            at = &all[0];
+Result<const Json*> SchemaDocument::find(std::string_view reference) const {
+    const std::string_view uri = without_fragment(reference);
+    const std::string fragment =
+        uri.size() < reference.size() ? decoded(reference.substr(uri.size() + 1)) : std::string();
+    const Json* found = &root_;
+    if (!uri.empty() && uri != base_) {
+        const auto known = ids_.find(joined_uri(base_, uri));
+        found = known == ids_.end() ? nullptr : known->second;
+    }
+    if (found != nullptr && !fragment.empty()) {
+        if (fragment.starts_with('/')) {
+            found = at_pointer(*found, fragment);
         } else {
-            return at;
+            const auto known = ids_.find("#" + fragment);
+            found = known == ids_.end() ? nullptr : known->second;
         }
+    }
+    if (found != nullptr) return found;
+    return fail(Code::invalid_argument,
+                "the schema refers to '{}', which is not in it; references look like #/$defs/name",
+                printable(reference));
+}
+
+Result<const Json*> SchemaDocument::resolved(const Json* schema) const {
+    for (int hop = 0; hop < kMaxHops; ++hop) {
+        const Json& reference = chat::member(*schema, "$ref");
+        if (!reference.is_string()) return schema;
+        for (const auto& [keyword, ignored] : schema->items()) {
+            const bool note = std::ranges::find(kNotes, keyword) != kNotes.end();
+            if (keyword != "$ref" && !note) return schema;
+        }
+        schema = TRY(find(chat::string_of(reference)));
     }
     return schema;
 }
 
-Result<std::vector<Type>> SchemaDocument::types(const Json& schema) {
-    std::vector<Type> out;
-    const auto add = [&](Type type) {
-        if (std::ranges::find(out, type) == out.end()) out.push_back(type);
-    };
-    const Json& given = chat::member(schema, "type");
-    if (!given.is_null()) {
-        const Json list = given.is_array() ? given : Json::array({given});
-        for (const Json& name : list) {
-            const auto found = std::ranges::find(kTypeNames, chat::string_of(name));
-            if (found == kTypeNames.end()) {
-                return fail(Code::invalid_argument, "'{}' is not a type of JSON", printable(chat::json_text(name)));
+std::string SchemaDocument::path_of(const Json* schema) const {
+    std::string path = "#";
+    size_t looked_at = 0;
+    const auto look = [&](auto&& self, const Json& at, int depth) -> bool {
+        if (&at == schema) return true;
+        if (depth == kMaxDepth || ++looked_at > 100'000) return false;
+        const size_t size = path.size();
+        if (at.is_object()) {
+            for (const auto& [name, inner] : at.items()) {
+                path += "/" + name;
+                if (self(self, inner, depth + 1)) return true;
+                path.resize(size);
             }
-            add(Type(found - kTypeNames.begin()));
+        } else if (at.is_array()) {
+            for (size_t i = 0; i < at.size(); ++i) {
+                path += "/" + std::to_string(i);
+                if (self(self, at[i], depth + 1)) return true;
+                path.resize(size);
+            }
         }
-        if (out.empty()) return fail(Code::invalid_argument, "the schema has an empty list of types");
-        return out;
-    }
-    for (const TypedKeyword& known : kTypedKeywords) {
-        if (schema.is_object() && schema.contains(known.keyword)) add(known.type);
-    }
-    if (out.empty()) {
-        out = {Type::object, Type::array, Type::string, Type::number, Type::boolean, Type::null};
-    }
-    return out;
-}
-
-bool SchemaDocument::has_type(const Json& value, Type type) {
-    switch (type) {
-        case Type::object: return value.is_object();
-        case Type::array: return value.is_array();
-        case Type::string: return value.is_string();
-        case Type::number: return value.is_number();
-        case Type::boolean: return value.is_boolean();
-        case Type::null: return value.is_null();
-        case Type::integer: {
-            if (value.is_number_integer()) return true;
-            const double number = value.is_number() ? value.get<double>() : 0.5;
-            return number > -1e15 && number < 1e15 && double(int64_t(number)) == number;
-        }
-    }
-    return false;
-}
-
-bool SchemaDocument::exclude_each_other(const Json& first, const Json& second, int depth) const {
-    constexpr int kMaxDepth = 4;
-    const Json& a = *resolved(&first);
-    const Json& b = *resolved(&second);
-    if (a.is_boolean() || b.is_boolean()) return a == Json(false) || b == Json(false);
-    if (depth == kMaxDepth || !a.is_object() || !b.is_object()) return false;
-    // A schema of alternatives excludes another if each of them does.
-    for (const char* keyword : {"anyOf", "oneOf"}) {
-        const auto all_exclude = [&](const Json& list, const Json& other) {
-            return std::ranges::all_of(list,
-                                       [&](const Json& one) { return exclude_each_other(one, other, depth + 1); });
-        };
-        if (const Json& list = chat::member(a, keyword); list.is_array()) return all_exclude(list, b);
-        if (const Json& list = chat::member(b, keyword); list.is_array()) return all_exclude(list, a);
-    }
-    const auto a_values = listed(a);
-    const auto b_values = listed(b);
-    if (a_values && b_values) {
-        return std::ranges::none_of(
-            *a_values, [&](const Json& value) { return std::ranges::find(*b_values, value) != b_values->end(); });
-    }
-    const auto a_types = types(a);
-    const auto b_types = types(b);
-    if (!a_types || !b_types) return false;
-    if (a_values || b_values) {
-        const auto& values = a_values ? *a_values : *b_values;
-        const auto& others = a_values ? *b_types : *a_types;
-        return std::ranges::none_of(values, [&](const Json& value) {
-            return std::ranges::any_of(others, [&](Type type) { return has_type(value, type); });
-        });
-    }
-    for (const Type mine : *a_types) {
-        for (const Type other : *b_types) {
-            if (!overlap(mine, other)) continue;
-            if (mine != Type::object || !objects_exclude(a, b, depth)) return false;
-        }
-    }
-    return true;
-}
-
-bool SchemaDocument::objects_exclude(const Json& a, const Json& b, int depth) const {
-    const Json& a_members = chat::member(a, "properties");
-    const Json& b_members = chat::member(b, "properties");
-    // A member both have: it must be there, and be one thing in one and something else in the other.
-    for (const auto& [name, schema] : a_members.items()) {
-        if (!b_members.is_object() || !b_members.contains(name)) continue;
-        if (!requires_member(a, name) || !requires_member(b, name)) continue;
-        if (exclude_each_other(schema, b_members[name], depth + 1)) return true;
-    }
-    // Or each requires a member that the other never writes.
-    const auto writes = [](const Json& schema, const std::string& name) {
-        const Json& more = chat::member(schema, "additionalProperties");
-        const Json& members = chat::member(schema, "properties");
-        const bool open = members.is_object() ? !more.is_null() && more != Json(false) : more != Json(false);
-        return open || (members.is_object() && members.contains(name)) || requires_member(schema, name);
+        return false;
     };
-    const auto lacks = [&](const Json& one, const Json& other) {
-        const Json& required = chat::member(other, "required");
-        return required.is_array() && std::ranges::any_of(required, [&](const Json& name) {
-                   return name.is_string() && !writes(one, name.get<std::string>());
-               });
+    return look(look, root_, 0) ? path : "#";
+}
+
+Result<uint8_t> SchemaDocument::types_named(const Json& type, const Json& schema) const {
+    const auto one = [&](const Json& word) -> Result<uint8_t> {
+        const auto found = std::ranges::find(kTypeWords, chat::string_of(word), &TypeWord::word);
+        if (found == kTypeWords.end()) {
+            return fail(Code::invalid_argument, "'{}' of the schema at {} is not a type of JSON",
+                        printable(chat::json_text(word)), printable(path_of(&schema), 200));
+        }
+        return found->types;
     };
-    return lacks(a, b) && lacks(b, a);
+    if (!type.is_array()) return one(type);
+    uint8_t types = 0;
+    for (const Json& word : type) types |= TRY(one(word));
+    if (types == 0) return wrong(schema, "type", "must name a type");
+    return types;
+}
+
+uint8_t SchemaDocument::type_of(const Json& value) {
+    if (value.is_null()) return kNull;
+    if (value.is_boolean()) return kBoolean;
+    if (value.is_string()) return kString;
+    if (value.is_array()) return kArray;
+    if (value.is_object()) return kObject;
+    if (value.is_number_float()) {
+        const double number = value.get<double>();
+        return number == std::floor(number) ? kWhole : kFractional;
+    }
+    return kWhole;
+}
+
+const Result<Pattern>& SchemaDocument::pattern(std::string_view text) const {
+    const auto known = patterns_.find(text);
+    if (known != patterns_.end()) return known->second;
+    return patterns_.emplace(std::string(text), read_pattern(text, budget_)).first->second;
+}
+
+const Language& SchemaDocument::inner(const TextFormat& format) const {
+    static const Language nothing = Language::nothing();
+    const auto& pattern = this->pattern(format.inner);
+    return pattern ? pattern->language : nothing;
+}
+
+const Language& SchemaDocument::outer(const TextFormat& format) const {
+    static const Language anything = Language::anything();
+    const auto& pattern = this->pattern(format.outer);
+    return pattern ? pattern->language : anything;
+}
+
+bool same_json(const Json& a, const Json& b) {
+    if (a.is_object() && b.is_object()) {
+        if (a.size() != b.size()) return false;
+        for (const auto& [name, value] : a.items()) {
+            const auto found = b.find(name);
+            if (found == b.end() || !same_json(value, *found)) return false;
+        }
+        return true;
+    }
+    if (a.is_array() && b.is_array()) {
+        return std::ranges::equal(a, b, [](const Json& x, const Json& y) { return same_json(x, y); });
+    }
+    return a == b;
 }
 
 }  // namespace lapidary::grammar

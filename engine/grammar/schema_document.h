@@ -1,44 +1,75 @@
-// A JSON schema as a document: where references lead, and which types a schema speaks of.
+// A JSON schema as a document: where references lead, where a schema stands, and what its patterns mean.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "base/error.h"
 #include "chat/json.h"
+#include "grammar/budget.h"
+#include "grammar/pattern.h"
+#include "grammar/text_formats.h"
 
 namespace lapidary::grammar {
 
 using chat::Json;
 
-enum class Type : uint8_t { object, array, string, number, integer, boolean, null };
-
-// The word of a schema for it, and back.
-std::string_view type_name(Type type);
+// The types of JSON, with whole numbers and others apart.
+enum : uint8_t {
+    kNull = 1,
+    kBoolean = 2,
+    kWhole = 4,
+    kFractional = 8,
+    kString = 16,
+    kArray = 32,
+    kObject = 64,
+    kAllTypes = 127,
+};
 
 class SchemaDocument {
   public:
-    explicit SchemaDocument(const Json& root) : root_(root) {}
+    SchemaDocument(const Json& root, Budget& budget);
     [[nodiscard]] const Json& root() const { return root_; }
+    [[nodiscard]] Budget& budget() const { return budget_; }
 
-    // What "#/$defs/name" points to.
+    // What "#/$defs/name", "#anchor" or the $id of a part points to.
     [[nodiscard]] Result<const Json*> find(std::string_view reference) const;
-    // The schema itself, or what it refers to in the end: follows $ref and allOf of one.
-    [[nodiscard]] const Json* resolved(const Json* schema) const;
+    // The schema itself, or what it does nothing but refer to.
+    [[nodiscard]] Result<const Json*> resolved(const Json* schema) const;
+    // Where a schema stands, for people: "#/properties/name".
+    [[nodiscard]] std::string path_of(const Json* schema) const;
 
-    // The types of a schema without enum, const, $ref and alternatives: those it names, those its keywords are about,
-    // or all.
-    static Result<std::vector<Type>> types(const Json& schema);
-    static bool has_type(const Json& value, Type type);
+    // The types named by the keyword `type`.
+    Result<uint8_t> types_named(const Json& type, const Json& schema) const;
+    static uint8_t type_of(const Json& value);
 
-    // Whether nothing we write for one of them satisfies the other. False when we cannot tell.
-    [[nodiscard]] bool exclude_each_other(const Json& a, const Json& b, int depth = 0) const;
+    const Result<Pattern>& pattern(std::string_view text) const;
+    // The languages of a format (grammar/text_formats.h).
+    const Language& inner(const TextFormat& format) const;
+    const Language& outer(const TextFormat& format) const;
+
+    // An error about a keyword of a schema.
+    template <class... Args>
+    [[nodiscard]] Failed wrong(const Json& schema, std::string_view keyword, std::string_view what) const {
+        return fail(Code::invalid_argument, "'{}' of the schema at {} {}", printable(keyword),
+                    printable(path_of(&schema), 200), what);
+    }
 
   private:
-    [[nodiscard]] bool objects_exclude(const Json& a, const Json& b, int depth) const;
+    void collect_ids(const Json& schema, int depth);
+    [[nodiscard]] const Json* at_pointer(const Json& from, std::string_view pointer) const;
 
     const Json& root_;
+    Budget& budget_;
+    std::string base_;
+    std::map<std::string, const Json*, std::less<>> ids_;
+    mutable std::map<std::string, Result<Pattern>, std::less<>> patterns_;
 };
+
+// Whether two values are the same JSON: members in any order, 1 is 1.0.
+bool same_json(const Json& a, const Json& b);
 
 }  // namespace lapidary::grammar

@@ -43,6 +43,8 @@ std::optional<uint8_t> plain_characters(std::string_view text) {
     }
     // Only well-formed text comes back from the decoder as it went in.
     if (beyond_ascii && tokenizer::Utf8Stream().feed(text) != text) return std::nullopt;
+    // The separators of lines are characters that '.' in a pattern does not stand for.
+    if (text.contains("\xE2\x80\xA8") || text.contains("\xE2\x80\xA9")) return std::nullopt;
     return uint8_t(count);
 }
 
@@ -50,7 +52,7 @@ std::optional<uint8_t> plain_characters(std::string_view text) {
 
 size_t TextList::memory() const {
     return bytes_.capacity() + offsets_.capacity() * sizeof(uint32_t) + ids_.capacity() * sizeof(int32_t) +
-           shared_.capacity() + characters_.capacity();
+           shared_.capacity() + shorter_.capacity() * sizeof(uint32_t) + characters_.capacity();
 }
 
 TokenTexts::TokenTexts(std::shared_ptr<const tokenizer::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {
@@ -98,6 +100,12 @@ TokenTexts::TokenTexts(std::shared_ptr<const tokenizer::Tokenizer> tokenizer) : 
         for (size_t byte = 1; byte < 256; ++byte)
             list.after_[byte] = std::max(list.after_[byte], list.after_[byte - 1]);
         list.ids_ = std::move(ids[kind]);
+        list.shorter_.resize(list.size());
+        for (size_t at = list.size(); at > 0; --at) {
+            size_t next = at;
+            while (next < list.size() && list.shared_[next] >= list.shared_[at - 1]) next = list.shorter_[next];
+            list.shorter_[at - 1] = uint32_t(next);
+        }
     }
     // A turn ends with a control token. <|tool_response> ends a turn too, but after a call only.
     for (const uint32_t end : tokenizer_->ends_of_generation()) {

@@ -27,6 +27,11 @@ class TextList {
     [[nodiscard]] uint8_t shared(size_t at) const { return shared_[at]; }
     // The first text that begins with a byte greater than this one.
     [[nodiscard]] size_t after(uint8_t byte) const { return after_[byte]; }
+    // The first text after this one that shares no more than so many bytes with the one before it.
+    [[nodiscard]] size_t skip(size_t at, size_t bytes) const {
+        for (++at; at < size() && shared_[at] > bytes;) at = shorter_[at];
+        return at;
+    }
     // Characters of the text, when it is well-formed.
     [[nodiscard]] uint8_t characters(size_t at) const { return characters_[at]; }
 
@@ -38,6 +43,7 @@ class TextList {
     std::vector<uint32_t> offsets_;
     std::vector<int32_t> ids_;
     std::vector<uint8_t> shared_;
+    std::vector<uint32_t> shorter_;  // the first text after each that shares less than it
     std::vector<uint8_t> characters_;
     std::array<uint32_t, 256> after_{};
 };
@@ -73,6 +79,10 @@ class TokenTexts {
     uint32_t most_characters_ = 0;
     std::vector<int32_t> ends_;
 };
+
+inline void clear_bit(std::span<uint32_t> mask, int32_t token) {
+    mask[size_t(token) / 32] &= ~(1u << (uint32_t(token) % 32));
+}
 
 inline void set_bit(std::span<uint32_t> mask, int32_t token) {
     mask[size_t(token) / 32] |= 1u << (uint32_t(token) % 32);

@@ -75,8 +75,18 @@ sample::Allowed AnswerFormat::allowed() {
     return {};
 }
 
+Status AnswerFormat::status() const {
+    for (const auto* constraint : {&content_, &call_}) {
+        if (*constraint) TRY((*constraint)->status());
+    }
+    return {};
+}
+
 Status AnswerFormat::accept(int32_t token) {
-    const auto broken = [] { return fail(Code::internal, "the answer left the format it was given"); };
+    const auto broken = [&]() -> Status {
+        TRY(status());
+        return fail(Code::internal, "the answer left the format it was given");
+    };
     switch (phase_) {
         case Phase::thought:
             if (token == channel_close_) phase_ = Phase::start;

@@ -31,6 +31,8 @@ class AnswerFormat {
 
     // Valid until the next call of anything here. Empty: all tokens are.
     sample::Allowed allowed();
+    // An error when the format takes too many steps to follow; nothing is allowed then.
+    [[nodiscard]] Status status() const;
     // A token of the answer; an error when it should not have been chosen.
     Status accept(int32_t token);
 
