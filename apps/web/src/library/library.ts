@@ -78,8 +78,10 @@ export class Library {
         this.show(name, transferOf(download.state));
         download.subscribe((state) => {
             if (this.downloads.get(name) !== download) return;
-            if (state.phase === 'kept') void this.keep(name, title);
-            else this.show(name, transferOf(state));
+            if (state.phase === 'kept') return void this.keep(name, title);
+            this.show(name, transferOf(state));
+            // What is on the disk may be more than what was told last.
+            if (state.phase === 'paused' || state.phase === 'failed') void this.refresh();
         });
     }
 

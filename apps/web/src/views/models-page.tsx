@@ -5,6 +5,7 @@ import { useApp } from '../app.js';
 import { useObserved } from '../store/observable.js';
 import { library } from '../library/here.js';
 import { AnsweringNow } from './models/answering.js';
+import { useArrivals } from './models/arrivals.js';
 import { BringYourOwn } from './models/bring.js';
 import { Catalogue } from './models/catalogue.js';
 import { FoundModels } from './models/folder.js';
@@ -19,6 +20,7 @@ export function ModelsPage({ onMenu }: PageProps) {
     const { engine } = useApp();
     const state = useObserved(engine.state);
     const probe = useTask<Probe | undefined>();
+    useArrivals();
     useEffect(() => {
         probe.run(async () => (await engine.call('diagnostics', undefined)).probe);
         void library.refresh();

@@ -2,7 +2,6 @@
 import type { Probe } from 'lapidary';
 import { predict, recommend, type CatalogueEntry } from 'lapidary/hub';
 import { useEffect, useState } from 'preact/hooks';
-import { useApp } from '../app.js';
 import { builtinBytes } from '../engine/builtin.js';
 import { library } from '../library/here.js';
 import { hrefOf } from '../router.js';
@@ -10,38 +9,32 @@ import { endOffer, offerIsOver } from '../store/remembered.js';
 import { useObserved } from '../store/observable.js';
 import { formatBytes } from './format.js';
 import { Icon, IconButton } from './icons.js';
+import { useArrivals } from './models/arrivals.js';
 import { offered, useGetting, useRowState } from './models/catalogue.js';
 import { LicencePanel } from './models/licence.js';
 import { RowButton, Under } from './models/row.js';
 import * as words from './models/words.js';
-import { useTask } from './use-task.js';
 import '../styles/offer.css';
 
-export function Offer() {
-    const { engine } = useApp();
-    const { wish } = useObserved(engine.state);
+export function Offer({ probe }: { probe: Probe }) {
     const { kept } = useObserved(library.view);
     const [over, setOver] = useState(offerIsOver());
-    const probe = useTask<Probe | undefined>();
-    useEffect(() => {
-        if (over) return;
-        probe.run(async () => (await engine.call('diagnostics', undefined)).probe);
-        void library.refresh();
-    }, []);
-    if (over || !probe.result || !kept || wish?.choice.kind !== 'builtin') return null;
+    useEffect(() => void library.refresh(), []);
+    if (over || !kept) return null;
     // One that is on its way, or here, is still the one.
     const begun = offered.find(({ id }) => kept.some(({ name }) => name === id));
-    const entry = begun ?? recommend(offered, probe.result);
+    const entry = begun ?? recommend(offered, probe);
     if (!entry) return null;
     const close = () => {
         endOffer();
         setOver(true);
     };
-    return <Card key={entry.id} entry={entry} probe={probe.result} onClose={close} />;
+    return <Card key={entry.id} entry={entry} probe={probe} onClose={close} />;
 }
 
 function Card({ entry, probe, onClose }: { entry: CatalogueEntry; probe: Probe; onClose: () => void }) {
     const { id, title, about, bytes } = entry;
+    useArrivals();
     const prediction = predict(bytes, probe);
     const { open, actions, panel } = useGetting(library, id);
     const state = useRowState(library, id, prediction);

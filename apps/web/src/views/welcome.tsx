@@ -1,10 +1,14 @@
 // The first thing one sees: the stone and a sentence, and below the composer a few ways to begin and what is offered.
-import { lazyView } from './lazy-view.js';
+import type { Probe } from 'lapidary';
+import { useEffect } from 'preact/hooks';
 import { useApp } from '../app.js';
+import { offerIsOver } from '../store/remembered.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { Gem } from './gem.js';
+import { lazyView } from './lazy-view.js';
 import { loadedShare } from './model-chip.js';
+import { useTask } from './use-task.js';
 import * as words from './welcome-words.js';
 
 export function Welcome() {
@@ -22,6 +26,17 @@ export function Welcome() {
 // What it takes to offer something is not needed for the first answer.
 const Offer = lazyView(async () => (await import('./offer.js')).Offer);
 
+/** Where nothing would fit, not even the script that offers it is fetched. */
+function OfferIfAny() {
+    const { engine } = useApp();
+    const probe = useTask<Probe | undefined>();
+    const over = offerIsOver();
+    useEffect(() => {
+        if (!over) probe.run(async () => (await engine.call('diagnostics', undefined)).probe);
+    }, []);
+    return !over && probe.result?.models.some(({ fits }) => fits) ? <Offer probe={probe.result} /> : null;
+}
+
 export function WelcomeBelow({ onPick }: { onPick: (text: string) => void }) {
     const { phase, wish } = useObserved(useApp().engine.state);
     const { useEndpoint } = useObserved(settings);
@@ -37,7 +52,7 @@ export function WelcomeBelow({ onPick }: { onPick: (text: string) => void }) {
                     </li>
                 ))}
             </ul>
-            <div class="offer-place">{!useEndpoint && phase === 'ready' && <Offer />}</div>
+            <div class="offer-place">{!useEndpoint && phase === 'ready' && builtin && <OfferIfAny />}</div>
         </div>
     );
 }

@@ -98,6 +98,7 @@ function CatalogueRow({ entry, probe, library, best }: RowProps) {
             prediction={prediction}
             state={state}
             actions={flow.actions}
+            asking={flow.open && state.is === 'offered'}
             pills={
                 <>
                     {best && <span class="pill own">{words.bestHere}</span>}

@@ -166,7 +166,7 @@ function FileRow({ title, about, reference, model, probe, library, children }: F
     const prediction = probe && model.bytes !== undefined ? predict(weightOf(model.file, model.bytes), probe) : undefined;
     const state = useRowState(library, name, prediction);
     return (
-        <ModelRow title={title} about={about} bytes={model.bytes} prediction={prediction} state={state} actions={flow.actions}>
+        <ModelRow title={title} about={about} bytes={model.bytes} prediction={prediction} state={state} actions={flow.actions} asking={flow.open && state.is === 'offered'}>
             {children}
             {flow.open && state.is === 'offered' && <LicencePanel {...flow.panel} />}
         </ModelRow>
@@ -189,6 +189,7 @@ function NamedRow({ model, probe, library }: { model: ResolvedModel } & Shared) 
             prediction={prediction}
             state={state}
             actions={flow.actions}
+            asking={flow.open && state.is === 'offered'}
         >
             {flow.open && state.is === 'offered' && <LicencePanel {...flow.panel} />}
             {state.is === 'no place' && source === 'url' && url !== undefined && (

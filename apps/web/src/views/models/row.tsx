@@ -2,6 +2,7 @@
 import type { Prediction } from 'lapidary/hub';
 import type { ComponentChildren } from 'preact';
 import { shareOf, type RowState } from '../../library/row.js';
+import { hrefOf } from '../../router.js';
 import { formatBytes } from '../format.js';
 import { IconButton } from '../icons.js';
 import * as words from './words.js';
@@ -24,11 +25,13 @@ interface ModelRowProps {
     prediction: Prediction | undefined;
     state: RowState;
     actions: RowActions;
+    /** Its licence is open, and has the button now. */
+    asking?: boolean;
     /** The licence, once it was asked for; details. */
     children?: ComponentChildren;
 }
 
-export function ModelRow({ title, about, pills, bytes, prediction, state, actions, children }: ModelRowProps) {
+export function ModelRow({ title, about, pills, bytes, prediction, state, actions, asking, children }: ModelRowProps) {
     return (
         <li class={`model ${state.is.replace(' ', '-')}`}>
             <div class="who">
@@ -39,7 +42,7 @@ export function ModelRow({ title, about, pills, bytes, prediction, state, action
             <Memory prediction={prediction} />
             <Speed prediction={prediction} />
             <div class="act">
-                <RowButton title={title} state={state} actions={actions} />
+                {!asking && <RowButton title={title} state={state} actions={actions} />}
             </div>
             <Under title={title} state={state} prediction={prediction} onRemove={actions.remove} />
             {children}
@@ -104,12 +107,6 @@ export function RowButton({ title, state, actions }: Pick<ModelRowProps, 'title'
             return button(words.answerWithIt, actions.use, true);
         case 'answering':
             return <span class="pill good">{words.answeringNow}</span>;
-        case 'too large':
-            return (
-                <a class="button" href="#/settings" aria-label={words.named(words.useServer, title)}>
-                    {words.useServer}
-                </a>
-            );
         default:
             return null;
     }
@@ -117,7 +114,16 @@ export function RowButton({ title, state, actions }: Pick<ModelRowProps, 'title'
 
 /** How far it is, or why not. */
 export function Under({ title, state, prediction, onRemove }: Pick<ModelRowProps, 'title' | 'state' | 'prediction'> & { onRemove: () => void }) {
-    if (state.is === 'too large') return prediction ? <p class="wide why">{words.tooLarge(title, prediction)}</p> : null;
+    if (state.is === 'too large') {
+        return (
+            <p class="wide why">
+                {prediction && words.tooLarge(title, prediction)}{' '}
+                <a class="link" href={hrefOf({ page: 'settings' })} aria-label={words.named(words.useServer, title)}>
+                    {words.useServer}
+                </a>
+            </p>
+        );
+    }
     if (state.is === 'no place') return <p class="wide why">{words.noPlace}</p>;
     const said = words.progress(state);
     if (said === '') return null;
