@@ -92,7 +92,9 @@ test('the first visit offers a model with its price, gets it, and answers with i
         const here = page.getByRole('region', { name: 'Gemma 4 E2B is here.' });
         await here.waitFor();
         await here.getByRole('button', { name: 'Answer with it: Gemma 4 E2B' }).click();
-        await page.locator('.chip', { hasText: 'Gemma 4 E2B' }).locator('.dot.ready').waitFor();
+        // Its name comes into the chip only when it answers.
+        await page.locator('.chip .name', { hasText: 'Gemma 4 E2B' }).waitFor();
+        await visitor.untilReady();
         await visitor.say('Hello again');
         assert.ok((await visitor.answer()).length > 0);
 

@@ -1,6 +1,7 @@
 // One model: what it is, what it costs, and one button. The same row stands in the list, in a search and in what is kept.
 import type { Prediction } from 'lapidary/hub';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { shareOf, type RowState } from '../../library/row.js';
 import { hrefOf } from '../../router.js';
 import { formatBytes } from '../format.js';
@@ -31,7 +32,14 @@ interface ModelRowProps {
     children?: ComponentChildren;
 }
 
-export function ModelRow({ title, about, pills, bytes, prediction, state, actions, asking, children }: ModelRowProps) {
+export function ModelRow({ title, about, pills, bytes, prediction, state, actions, asking = false, children }: ModelRowProps) {
+    const act = useRef<HTMLDivElement>(null);
+    const asked = useRef(false);
+    // Who says "not now" is where they were.
+    useEffect(() => {
+        if (asked.current && !asking) act.current?.querySelector('button')?.focus();
+        asked.current = asking;
+    }, [asking]);
     return (
         <li class={`model ${state.is.replace(' ', '-')}`}>
             <div class="who">
@@ -41,7 +49,7 @@ export function ModelRow({ title, about, pills, bytes, prediction, state, action
             <div class="size">{bytes === undefined ? '' : formatBytes(bytes)}</div>
             <Memory prediction={prediction} />
             <Speed prediction={prediction} />
-            <div class="act">
+            <div class="act" ref={act}>
                 {!asking && <RowButton title={title} state={state} actions={actions} />}
             </div>
             <Under title={title} state={state} prediction={prediction} onRemove={actions.remove} />
