@@ -1,7 +1,7 @@
 // lapidary pull: get a model. Says what it is, how large, whether it would run here and under which licence, first.
 import type { Command } from 'commander';
 import { LapidaryError, formatBytes, messageOf } from 'lapidary';
-import { problemOf, resolveModel, weightOf, type KeptModel, type KeptModels, type Licence, type ResolvedModel } from 'lapidary/hub';
+import { problemOf, resolveModel, weightOf, type KeptModel, type KeptModels, type Licence, type ModelFile, type ResolvedModel } from 'lapidary/hub';
 import { keptModelsHere, modelsFolder } from 'lapidary/node';
 import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
@@ -73,8 +73,8 @@ function hereAnyway(here: KeptModel): string {
 
 /** Complete, and what the source has now. */
 function isSame(here: KeptModel, { files }: ResolvedModel): boolean {
-    const known = here.files.map(({ sha256, url }) => sha256 ?? url).join('\n');
-    return here.state === 'complete' && known === files.map(({ sha256, url }) => sha256 ?? url).join('\n');
+    const version = ({ sha256, url, validator }: Pick<ModelFile, 'sha256' | 'url' | 'validator'>) => sha256 ?? `${url} ${validator}`;
+    return here.state === 'complete' && here.files.map(version).join('\n') === files.map(version).join('\n');
 }
 
 async function introduce(model: ResolvedModel, here: KeptModel | undefined, flags: Flags, signal: AbortSignal): Promise<void> {

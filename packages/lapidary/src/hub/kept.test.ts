@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { ModelCache } from '../cache/cache.js';
 import { LocalLocks } from '../cache/share.js';
@@ -305,5 +307,33 @@ test("a model of Ollama's registry keeps what belongs to it", async () => {
         assert.equal(adapter?.size, 1000);
     } finally {
         await server.stop();
+    }
+});
+
+test('a file without a digest is kept as not checked, and replaced when its server has another', async () => {
+    let [bytes, etag] = [gguf(1), '"1"'];
+    const server = createServer((request, response) => {
+        const [, first = '0', last = '0'] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+        const body = bytes.subarray(Number(first), Number(last) + 1);
+        const range = `bytes ${first}-${Number(first) + body.length - 1}/${bytes.length}`;
+        response.writeHead(206, { 'content-range': range, 'content-length': body.length, etag }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+        const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/some/model-Q4_0.gguf?key=1`;
+        const fs = new MemoryFs();
+        const kept = new KeptModels(fs, new ModelCache({ fs, chunkBytes }));
+        const first = await kept.pull(await resolveModel(address, quick), quick);
+        assert.equal(first.name, 'model-Q4_0');
+        assert.equal(first.checked, false);
+        [bytes, etag] = [gguf(2), '"2"'];
+        const again = await resolveModel(address, quick);
+        assert.notEqual(again.files[0]?.validator, first.files[0]?.validator);
+        await kept.pull(again, quick);
+        assert.deepEqual(await bytesOf(kept, 'model-Q4_0'), gguf(2));
+        assert.equal(fs.names.filter((name) => name.endsWith('.data')).length, 1);
+    } finally {
+        server.close();
+        server.closeAllConnections();
     }
 });

@@ -42,7 +42,7 @@ export interface KeptModel {
     system: string | undefined;
 }
 
-export interface KeptFile extends Omit<ModelFile, 'headers' | 'validator'> {
+export interface KeptFile extends Omit<ModelFile, 'headers'> {
     /** In the cache; undefined when nothing of it is there. */
     key: string | undefined;
     have: number;
@@ -283,13 +283,14 @@ function describe(manifest: Manifest, cached: readonly CachedFile[]): KeptModel 
         const hash = idHash(file);
         const versions = cached.filter(({ key }) => hashOfKey(key) === hash);
         const best = versions.find(({ state }) => state === 'complete') ?? versions[0];
-        const { role, name, url, bytes, sha256 } = file;
+        const { role, name, url, bytes, sha256, validator } = file;
         return {
             role,
             name,
             url,
             bytes: bytes ?? (best?.state === 'damaged' ? undefined : best?.size),
             sha256,
+            validator,
             key: best?.key,
             have: Math.min(best?.bytes ?? 0, bytes ?? Infinity),
             complete: best?.state === 'complete',
