@@ -14,10 +14,10 @@ interface Kept {
     turns: number;
 }
 
-// A conversation that went on is worth more than a question that stood alone, such as a program's wish for a title:
-// every time it did, it outlives so many more uses of the others, and at most so many in all.
+// For so many uses of the others a conversation is worth keeping, and for as many more every time that it went on, up to
+// a limit: a question that stood alone, such as a program's wish for a title, is worth less.
 const usesPerTurn = 8;
-const mostUses = 64;
+const mostTurns = 8;
 
 export class Conversations {
     private readonly kept: Kept[] = [];
@@ -73,17 +73,25 @@ export class Conversations {
             if (sameConversation && common > head.length && common > most) [best, most] = [kept, common];
         }
         if (best) return { kept: best, goesOn: true };
-        const unused = this.kept.find(({ held }) => held === '');
-        if (unused) return { kept: unused, goesOn: false };
-        if (this.kept.length < this.most) await this.another(signal);
-        const kept = this.kept.reduce((first, other) => (lifeOf(other) < lifeOf(first) ? other : first));
-        return { kept, goesOn: false };
+        const unused = () => this.kept.find(({ held }) => held === '');
+        if (!unused() && this.kept.length < this.most) await this.another(signal);
+        return { kept: unused() ?? this.leastWorth(), goesOn: false };
+    }
+
+    /** Who makes room. */
+    private leastWorth(): Kept {
+        const first = this.kept.reduce((one, other) => (until(other) < until(one) ? other : one));
+        if (until(first) < this.uses) return first;
+        // All are worth keeping. Of those that have not gone on, the first may be the beginning of a conversation and
+        // what came after it the questions that a program asks beside it.
+        const single = this.kept.filter(({ turns }) => turns === 0);
+        return single.reduce((one, other) => (other.lastUse > one.lastUse ? other : one), single[0] ?? first);
     }
 }
 
-/** Whose is least makes room. */
-function lifeOf({ lastUse, turns }: Kept): number {
-    return lastUse + Math.min(turns * usesPerTurn, mostUses);
+/** How long it is worth keeping, in uses. */
+function until({ lastUse, turns }: Kept): number {
+    return lastUse + (1 + Math.min(turns, mostTurns)) * usesPerTurn;
 }
 
 function commonLength(a: string, b: string): number {

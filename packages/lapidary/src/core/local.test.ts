@@ -230,7 +230,8 @@ test('a conversation that went on outlives the small questions a program asks be
     };
     const talk = ['Tell me about cats.', 'Indeed.', 'Why do they sleep so much?'];
     assert.equal(await ask(talk[0] ?? ''), 1);
-    assert.equal(await ask(...talk), 1);
+    for (const wish of ['A title for it?', 'Tags for it?', 'Which questions could follow?']) assert.equal(await ask(wish), 2);
+    assert.equal(await ask(...talk), 1, 'also when it has only begun');
     for (let turn = 0; turn < 3; turn++) {
         assert.equal(await ask(`A title, please, for: ${turn}`), 2);
         assert.equal(await ask(`Some tags for what was said: ${turn}`), 2);
