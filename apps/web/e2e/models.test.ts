@@ -94,7 +94,7 @@ test('a bad file never costs the model that answers; a good one takes its place'
         await refusal.waitFor({ state: 'detached' });
 
         await drop(page, 'tiny.gguf', tiny);
-        await page.locator('.chip', { hasText: 'tiny.gguf' }).waitFor();
+        await page.locator('.chip .name', { hasText: 'tiny.gguf' }).waitFor();
         await visitor.untilReady();
         await visitor.say('Hi');
         await visitor.answer(1);
