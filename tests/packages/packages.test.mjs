@@ -116,9 +116,13 @@ test('Next.js: the page and the server answer', inBrowser, async () => {
 test('without a bundler: a page answers, and so does the first example of the README', inBrowser, async () => {
     const folder = await project('plain', { tools: false });
     await fs.cp(path.join(work, 'node_modules', 'lapidary', 'dist'), path.join(folder, 'lapidary'), { recursive: true });
-    const { storyteller } = await serving(folder, (url) => results(url, ['storyteller']));
-    assertAnswer(storyteller);
     await fs.copyFile(model, path.join(folder, 'gemma.gguf'));
+    // The same files from another origin, which does not let this one read them.
+    const { storyteller, elsewhere } = await serving(folder, (other) =>
+        serving(folder, (url) => results(`${url}?elsewhere=${other}gemma.gguf`, ['storyteller', 'elsewhere'])),
+    );
+    assertAnswer(storyteller);
+    assert.match(elsewhere.error, /gemma\.gguf could not be read: the server is there, but does not let pages of .* \(CORS\)/);
     const [example] = await snippets(path.join(root, 'README.md'));
     const page = await fs.readFile(path.join(folder, 'index.html'), 'utf8');
     const told = "\nwindow.results = { readme: { text: document.body.innerText } };\n";
