@@ -7,6 +7,7 @@ import { Shell } from './views/shell.js';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
+import './styles/composer.css';
 import './styles/chat.css';
 import './styles/welcome.css';
 import './styles/markdown.css';

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import type { Endpoint } from '../store/settings.js';
 import { buildRequest, type ChatDelta } from './backend.js';
 import { readEvents, readLines } from './lines.js';
-import { endpointUrl, baseAddress, kindOf, listRemoteModels, remoteBackend } from './remote.js';
+import { listRemoteModels, remoteBackend } from './remote.js';
 
 interface Seen {
     path: string;
@@ -123,30 +123,6 @@ test('the models of a server can be listed', async (t) => {
     const ollama = await serving(t, 'ollama', ['{"models":[{"name":"gemma4:e2b"}]}']);
     assert.deepEqual(await listRemoteModels(ollama.endpoint, signal()), ['gemma4:e2b']);
     assert.equal(ollama.seen[0]?.path, '/api/tags');
-});
-
-test('an address may be given with or without its usual end', () => {
-    const endpoint: Endpoint = { kind: 'openai', url: '', key: '', model: '' };
-    for (const url of ['http://h:1', 'http://h:1/', 'http://h:1/v1', 'http://h:1/v1/']) {
-        assert.equal(endpointUrl({ ...endpoint, url }, '/models'), 'http://h:1/v1/models');
-    }
-    const pasted = ['http://h:1/v1/chat/completions', ' h:1/v1/models/ ', 'http://h:1/v1/responses?x=1#y', 'H:1'];
-    for (const url of pasted) {
-        assert.equal(endpointUrl({ ...endpoint, url }, '/models'), 'http://h:1/v1/models');
-    }
-    assert.equal(baseAddress('http://h:1/v1/chat/completions'), 'http://h:1/v1');
-    assert.equal(baseAddress('https://h/api/v1/'), 'https://h/api/v1');
-    assert.equal(baseAddress('localhost:11434/api/chat'), 'http://localhost:11434');
-    assert.equal(baseAddress('not an address'), 'not an address');
-    assert.equal(kindOf('http://h:1/api/chat'), 'ollama');
-    assert.equal(kindOf('http://h:1/v1/chat/completions'), 'openai');
-    assert.equal(kindOf('http://h:1'), undefined);
-    assert.equal(endpointUrl({ ...endpoint, kind: 'ollama', url: 'http://h:1/api/chat' }, '/chat'), 'http://h:1/api/chat');
-    assert.throws(() => endpointUrl({ ...endpoint, url: 'file:///etc/passwd' }, ''), /'file:' addresses cannot be used/);
-    assert.throws(() => endpointUrl({ ...endpoint, url: 'not an address' }, ''), /is not a web address/);
-    assert.equal(endpointUrl({ ...endpoint, url: 'https://h/api' }, '/models'), 'https://h/api/v1/models');
-    assert.equal(endpointUrl({ ...endpoint, url: 'https://h/llm/v1' }, '/models'), 'https://h/llm/v1/models');
-    assert.equal(endpointUrl({ ...endpoint, kind: 'ollama', url: 'http://h:1/api' }, '/tags'), 'http://h:1/api/tags');
 });
 
 test('lines and events survive any cut', async () => {

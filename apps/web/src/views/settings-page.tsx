@@ -1,7 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import { useApp, wishFor } from '../app.js';
+import { baseAddress, kindOf } from '../chat/address.js';
 import { parseTools } from '../chat/backend.js';
-import { baseAddress, kindOf, listRemoteModels } from '../chat/remote.js';
+import { listRemoteModels } from '../chat/remote.js';
 import { useObserved } from '../store/observable.js';
 import {
     rangeProblem,
