@@ -17,16 +17,21 @@ Constraint::Constraint(std::shared_ptr<const Program> program, const std::shared
 Constraint::Constraint(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTexts> texts, Marks marks)
     : texts_(std::move(texts)),
       marks_(std::move(marks)),
-      recogniser_(std::move(program)),
+      recogniser_(program),
       state_(recogniser_.start()),
-      exhausted_(recogniser_.exhausted()) {}
+      exhausted_(recogniser_.exhausted()),
+      watches_(program->distinct) {}
 
 void Constraint::restart() {
     state_ = recogniser_.start();
+    distinct_ = {};
 }
 
 std::span<const uint32_t> Constraint::allowed() {
-    if (const auto known = masks_.find(state_); known != masks_.end()) return known->second;
+    const bool watching = watches_ && distinct_.watching();
+    if (const auto known = masks_.find(state_); known != masks_.end()) {
+        return watching ? without_repeats(known->second) : known->second;
+    }
     if (masks_.size() >= kMaxMasks) masks_.clear();
     tidy();
     recogniser_.allow(kMaskSteps);
@@ -36,7 +41,38 @@ std::span<const uint32_t> Constraint::allowed() {
         exhausted_ = true;
         std::ranges::fill(mask, 0u);
     }
-    return masks_.emplace(state_, std::move(mask)).first->second;
+    const TokenMask& made = masks_.emplace(state_, std::move(mask)).first->second;
+    return watching ? without_repeats(made) : made;
+}
+
+// Whether items still differ after the text, and what it begins can be completed. `distinct` has read the text then.
+bool Constraint::differs(std::string_view text, Distinct& distinct) {
+    Recogniser::State state = state_;
+    for (const char c : text) {
+        const bool marked = c == '[' && recogniser_.opens_distinct(state);
+        if (!distinct.read(uint8_t(c), marked)) return false;
+        state = recogniser_.next(state, uint8_t(c));
+    }
+    return distinct.can_differ(recogniser_, state);
+}
+
+// The mask, but for tokens that would repeat an item. Inside a string whose end is open only those can that end it.
+std::span<const uint32_t> Constraint::without_repeats(const TokenMask& mask) {
+    different_ = mask;
+    recogniser_.allow(kMaskSteps);
+    const auto look = [&](int32_t token, std::string_view text) {
+        if ((mask[size_t(token) / 32] >> (uint32_t(token) % 32) & 1) == 0) return;
+        Distinct trial = distinct_;
+        if (!differs(text, trial)) clear_bit(different_, token);
+    };
+    const auto look_at = [&](const TextList& list) {
+        for (size_t i = 0; i < list.size(); ++i) look(list.id(i), list.text(i));
+    };
+    look_at(texts_->special());
+    if (recogniser_.room(state_) < texts_->most_characters()) look_at(texts_->plain());
+    for (const Marks::Mark& mark : marks_.inside) look(mark.token, mark.bytes);
+    exhausted_ = exhausted_ || recogniser_.exhausted();
+    return different_;
 }
 
 Status Constraint::status() const {
@@ -160,6 +196,11 @@ bool Constraint::accept(int32_t token) {
     const Recogniser::State next = after(text);
     exhausted_ = exhausted_ || recogniser_.exhausted();
     if (next == Recogniser::kDead) return false;
+    if (watches_) {
+        Distinct read = distinct_;
+        if (!differs(text, read)) return false;
+        distinct_ = std::move(read);
+    }
     state_ = next;
     return true;
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "grammar/distinct.h"
 #include "grammar/recogniser.h"
 #include "grammar/token_texts.h"
 
@@ -50,6 +51,8 @@ class Constraint {
     TokenMask make_mask();
     [[nodiscard]] std::string text_of(int32_t token) const;
     [[nodiscard]] Recogniser::State after(std::string_view text);
+    bool differs(std::string_view text, Distinct& distinct);
+    std::span<const uint32_t> without_repeats(const TokenMask& mask);
     void walk(const TextList& list, std::span<uint32_t> mask);
     void walk_plain(std::span<uint32_t> mask);
     template <class Visit>
@@ -62,6 +65,9 @@ class Constraint {
     bool exhausted_ = false;
     uint64_t steps_ = 0;
     std::unordered_map<Recogniser::State, TokenMask> masks_;
+    bool watches_ = false;  // some array's items must differ
+    Distinct distinct_;
+    TokenMask different_;
 };
 
 }  // namespace lapidary::grammar

@@ -230,6 +230,30 @@ TEST(Constraint, AgreesWithTryingEveryTokenByItself) {
     }
 }
 
+TEST(Constraint, ItemsThatMustDifferDo) {
+    for (const char* schema : {R"({"type":"array","items":{"enum":["a","ab",1]},"uniqueItems":true,"minItems":2})",
+                               R"({"type":"array","items":{"type":"string","maxLength":2},"uniqueItems":true})",
+                               R"({"type":"array","items":{"type":["boolean","null","integer"],"minimum":1,"maximum":3},
+                                   "uniqueItems":true,"minItems":3})",
+                               R"({"properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"array",
+                                   "items":{"type":"integer"},"maxItems":2}}},"required":["a"],"additionalProperties":false})"}) {
+        EXPECT_GT(check_many(schema, 40, 3), 5) << schema;
+    }
+    Constraint constraint(*compile_schema(Json::parse(R"({"type":"array","items":{"type":"boolean"},"uniqueItems":true})")),
+                          small_texts());
+    const auto write = [&](std::string_view text) {
+        constraint.restart();
+        for (const char c : text) {
+            if (!constraint.accept(int32_t(8 + uint8_t(c)))) return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(write("[true, false]"));
+    EXPECT_TRUE(write("[true]"));
+    EXPECT_FALSE(write("[true, t"));
+    EXPECT_FALSE(write("[true, false,"));
+}
+
 TEST(Constraint, EndsExactlyWhenTheJsonIsComplete) {
     Constraint constraint(*compile_schema(Json::parse(R"({"enum":[1,12]})")), small_texts());
     const int32_t end = small_texts()->ends()[0];

@@ -41,6 +41,13 @@ NodeId ProgramBuilder::literal(std::string_view bytes, NodeId next) {
     return next;
 }
 
+NodeId ProgramBuilder::open_distinct(NodeId next) {
+    const NodeId id = literal("[", next);
+    if (id != finish()) program_.nodes[id].distinct = true;
+    program_.distinct = true;
+    return id;
+}
+
 NodeId ProgramBuilder::choice(std::span<const NodeId> targets) {
     const auto first = uint32_t(program_.targets.size());
     if (first + targets.size() > 2 * kMaxNodes) {

@@ -33,7 +33,9 @@ struct Node {
         finish,  // returns to the caller; from the outermost call: the text is complete
     };
     Kind kind = Kind::finish;
-    bool free_text = false;  // loop: the body reads any character of a JSON string; choice: `max` of them can be read
+    // loop: the body reads any character of a JSON string; choice: `max` of them can be read
+    bool free_text = false;
+    bool distinct = false;  // bytes: opens an array whose items must differ
     uint32_t a = 0;
     uint32_t b = 0;
     uint32_t min = 0;
@@ -45,6 +47,7 @@ struct Program {
     std::vector<ByteSet> sets;
     std::vector<NodeId> targets;
     NodeId start = 0;
+    bool distinct = false;  // some node is
     // How many frames it takes at least to get from a node to the end of its call; kUnlimited: there is no way.
     std::vector<uint32_t> need;
     // Bytes no set tells apart are of one class.
@@ -61,6 +64,8 @@ class ProgramBuilder {
     [[nodiscard]] static NodeId finish() { return 0; }
     NodeId byte(const ByteSet& set, NodeId next);
     NodeId literal(std::string_view bytes, NodeId next);
+    // The bracket of an array whose items must differ: seen to by grammar/distinct.h.
+    NodeId open_distinct(NodeId next);
     NodeId choice(std::span<const NodeId> targets);
     NodeId choice(std::initializer_list<NodeId> targets) { return choice(std::span(targets.begin(), targets.size())); }
     NodeId optional(NodeId taken, NodeId next) { return choice({taken, next}); }

@@ -170,6 +170,11 @@ Recogniser::State Recogniser::find_next(State state, uint8_t byte) {
     return next;
 }
 
+bool Recogniser::opens_distinct(State state) const {
+    return std::ranges::any_of(states_[state].tops,
+                               [&](FrameId id) { return program_->nodes[frames_[id].node].distinct; });
+}
+
 Recogniser::State Recogniser::trim(State keep) {
     if (states_.size() < kTrimStates && frames_.size() < kTrimFrames) return keep;
     // The stacks of the state to keep, from the bottom up.

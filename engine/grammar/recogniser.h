@@ -39,6 +39,9 @@ class Recogniser {
         return std::max(states_[state].room, states_[state].room_within);
     }
 
+    // Whether a bracket here opens, as some way goes on, an array of distinct items.
+    [[nodiscard]] bool opens_distinct(State state) const;
+
     // So many steps may be taken from now on. Beyond them, and beyond what can be remembered, every step leads to kDead.
     void allow(uint64_t steps) {
         steps_left_ = steps;

@@ -192,14 +192,38 @@ Result<NodeId> SchemaCompiler::string(const Branch& branch) {
 
 Result<NodeId> SchemaCompiler::array(const Branch& branch) {
     const NodeId close = b_.literal("]", ProgramBuilder::finish());
-    return b_.literal("[", TRY(array_with(branch, close, rules_.blanks(close))));
+    if (!branch.unique || branch.max_items <= 1) {
+        return b_.literal("[", TRY(array_with(branch, close, rules_.blanks(close))));
+    }
+    // Of few values there cannot be many different ones.
+    Term item;
+    TRY(branches_.add_item(branch, size_t(1) << 31, item));
+    Branch distinct = branch;
+    if (const auto values = TRY(values_of(item)); values != kEndless) {
+        const bool uniform = std::ranges::all_of(branch.items, [](const ItemGroup& group) { return group.first == nullptr; });
+        if (uniform) distinct.max_items = std::min(distinct.max_items, values);
+    }
+    return b_.open_distinct(TRY(array_with(distinct, close, rules_.blanks(close))));
+}
+
+// How many values satisfy a term; kEndless when that is not seen at once.
+Result<uint32_t> SchemaCompiler::values_of(const Term& term) {
+    if (term.empty()) return kEndless;
+    if (SchemaBranches::impossible(term)) return 0u;
+    uint32_t count = 0;
+    for (const Branch& branch : *TRY(branches_.of(term))) {
+        if (branch.listed) {
+            count += uint32_t(branch.values.size());
+            continue;
+        }
+        if ((branch.types & ~(kNull | kBoolean)) != 0) return kEndless;
+        count += ((branch.types & kNull) != 0 ? 1u : 0u) + ((branch.types & kBoolean) != 0 ? 2u : 0u);
+    }
+    return count;
 }
 
 // What follows the bracket. `close`: nothing was written, `end`: something was.
 Result<NodeId> SchemaCompiler::array_with(const Branch& branch, NodeId close, NodeId end) {
-    if (branch.unique && branch.max_items > 1) {
-        return fail(Code::invalid_argument, "the keyword 'uniqueItems' of the schema is not supported");
-    }
     uint32_t fixed = 0;
     bool endless = true;  // there may be more than the first items
     for (const ItemGroup& group : branch.items) {

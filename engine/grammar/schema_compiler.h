@@ -53,6 +53,7 @@ class SchemaCompiler {
     Result<Language> language(const Term& term);
     Result<NodeId> number(const Branch& branch, uint8_t types);
     Result<NodeId> array(const Branch& branch);
+    Result<uint32_t> values_of(const Term& term);
     Result<NodeId> array_with(const Branch& branch, NodeId close, NodeId end);
     Result<NodeId> object(const Branch& branch);
     Result<std::vector<Others>> others(const Branch& branch, const std::set<std::string>& names);
