@@ -110,6 +110,46 @@ test('a bad file never costs the model that answers; a good one takes its place'
     });
 });
 
+test('a file that was picked is opened again at the next visit, after a question where the browser wants one', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { ...brief, maxTokens: 4 });
+        // A handle of the page's private files stands in for one of the disk, which only a person can pick.
+        await context.addInitScript(() => {
+            const pick = async () => {
+                const folder = await navigator.storage.getDirectory();
+                return [await folder.getFileHandle('mine.gguf')];
+            };
+            Object.defineProperty(globalThis, 'showOpenFilePicker', { value: pick });
+            if (!sessionStorage.getItem('ask')) return;
+            let answer = 'prompt';
+            const permissions = { queryPermission: async () => answer, requestPermission: async () => (answer = 'granted') };
+            Object.assign(FileSystemHandle.prototype, permissions);
+        });
+        const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu#/models`);
+        const { page } = visitor;
+        await page.evaluate(async (url) => {
+            const handle = await (await navigator.storage.getDirectory()).getFileHandle('mine.gguf', { create: true });
+            const file = await handle.createWritable();
+            await file.write(await (await fetch(url)).arrayBuffer());
+            await file.close();
+        }, `${app.site.url}/fixtures/tiny-e2b-q4_0.gguf`);
+        const answering = page.locator('.current', { hasText: 'mine.gguf' }).locator('.dot.ready');
+        await page.getByRole('button', { name: /^A file/ }).click();
+        await answering.waitFor();
+        await page.reload();
+        await answering.waitFor();
+
+        await page.evaluate(() => sessionStorage.setItem('ask', 'yes'));
+        await page.reload();
+        await page.getByText('mine.gguf was opened from a file.').waitFor();
+        await page.locator('.current', { hasText: 'Storyteller' }).waitFor();
+        await page.getByRole('button', { name: 'Open it again' }).click();
+        await answering.waitFor();
+        assert.equal(await page.getByText('was opened from a file').count(), 0);
+        visitor.checkHarmless();
+    });
+});
+
 test('dropped text goes into the message; pictures and unknown things are refused with a sentence', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, brief);
