@@ -30,11 +30,13 @@ bool may_be_empty(const PatternSequence& items) {
     return std::ranges::all_of(items, [](const PatternItem& item) { return may_be_empty(item); });
 }
 
+bool mentions(const PatternSequence& items, Kind kind);
+bool mentions(const PatternItem& item, Kind kind) {
+    return item.kind == kind ||
+           std::ranges::any_of(item.inside, [&](const PatternSequence& inside) { return mentions(inside, kind); });
+}
 bool mentions(const PatternSequence& items, Kind kind) {
-    return std::ranges::any_of(items, [&](const PatternItem& item) {
-        return item.kind == kind ||
-               std::ranges::any_of(item.inside, [&](const PatternSequence& inside) { return mentions(inside, kind); });
-    });
+    return std::ranges::any_of(items, [&](const PatternItem& item) { return mentions(item, kind); });
 }
 
 uint32_t times(uint32_t a, uint32_t b) {
@@ -153,25 +155,29 @@ class Places {
         return first;
     }
 
-    // `outermost`: only there is what follows known, for looking ahead.
-    Result<Place> sequence(const PatternSequence& items, Place next, Around around, bool outermost) {
+    // `known`: what follows is complete, as it must be for looking ahead; in an endless repetition it is not.
+    Result<Place> sequence(const PatternSequence& items, Place next, Around around, bool known) {
         for (size_t i = items.size(); i > 0; --i) {
             if (!budget_.take()) return too_much_work();
             const PatternItem& part = items[i - 1];
-            if (part.kind == Kind::ahead) {
-                if (!outermost) {
-                    return fail(Code::invalid_argument,
-                                "the pattern looks ahead inside a group, which is not supported");
-                }
-                next = TRY(limited(part, next, around));
-                continue;
-            }
             const auto reads_nothing = [](const PatternItem& item) {
                 return item.kind == Kind::ahead || item.kind == Kind::start || item.kind == Kind::end;
             };
             const bool first = std::all_of(items.begin(), items.begin() + ptrdiff_t(i - 1), reads_nothing);
             const bool last = std::all_of(items.begin() + ptrdiff_t(i), items.end(), reads_nothing);
-            next = TRY(this->item(part, next, {around.at_start && first, around.at_end && last}));
+            // An anchor beside what may be empty is taken for one that never holds.
+            const bool odd = (!first && mentions(part, Kind::start)) ||
+                             (!last && part.kind != Kind::ahead && mentions(part, Kind::end));
+            if (odd) exact_ = false;
+            if (part.kind == Kind::ahead) {
+                if (!known || odd) {
+                    return fail(Code::invalid_argument,
+                                "the pattern looks ahead inside an endless repetition, or for ^, which is not supported");
+                }
+                next = TRY(limited(part, next, around));
+                continue;
+            }
+            next = TRY(this->item(part, next, {around.at_start && first, around.at_end && last}, known));
         }
         return next;
     }
@@ -214,7 +220,7 @@ class Places {
         return of_state.empty() ? kNowhere : of_state[language.start()];
     }
 
-    Result<Place> item(const PatternItem& item, Place next, Around around) {
+    Result<Place> item(const PatternItem& item, Place next, Around around, bool known) {
         switch (item.kind) {
             case Kind::one: return read(item.set, next);
             case Kind::start: return around.at_start ? next : kNowhere;
@@ -222,17 +228,17 @@ class Places {
             case Kind::alternatives: {
                 std::vector<Place> ways;
                 for (const PatternSequence& inside : item.inside) {
-                    ways.push_back(TRY(sequence(inside, next, around, false)));
+                    ways.push_back(TRY(sequence(inside, next, around, known)));
                 }
                 return either(std::move(ways));
             }
-            case Kind::repeat: return repeat(item, next, around);
+            case Kind::repeat: return repeat(item, next, around, known);
             case Kind::ahead: break;
         }
         return kNowhere;
     }
 
-    Result<Place> repeat(const PatternItem& item, Place next, Around around) {
+    Result<Place> repeat(const PatternItem& item, Place next, Around around, bool known) {
         const PatternSequence& body = item.inside[0];
         // Anchors hold in the only copy there is.
         const Around inside = item.max == 1 ? around : Around{};
@@ -253,11 +259,11 @@ class Places {
                 exact_ = false;
             }
             for (uint32_t i = item.min; i < max && places_.size() < kMaxPlaces; ++i) {
-                rest = either({TRY(sequence(body, rest, inside, false)), next});
+                rest = either({TRY(sequence(body, rest, inside, known)), next});
             }
         }
         for (uint32_t i = 0; i < item.min && places_.size() < kMaxPlaces; ++i) {
-            rest = TRY(sequence(body, rest, inside, false));
+            rest = TRY(sequence(body, rest, inside, known));
         }
         return rest;
     }

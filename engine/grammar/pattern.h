@@ -1,7 +1,7 @@
 // Regular expressions, for the keyword `pattern`, as languages.
 //
 // As JSON Schema means them: ECMAScript's, by code points, anywhere in the text unless ^ and $ say otherwise. What a
-// machine without memory cannot follow is refused: back references, looking behind, and looking ahead inside a group.
+// machine without memory cannot follow is refused: back references, looking behind, and looking ahead inside an endless repetition.
 #pragma once
 
 #include <string_view>
