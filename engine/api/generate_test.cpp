@@ -94,7 +94,8 @@ TEST_F(GenerateTest, JsonThatIsCutIsABeginningAndSaysSo) {
 }
 
 TEST_F(GenerateTest, RefusesASchemaItCannotFollow) {
-    EXPECT_NE(refusal({{"response_format", schema({{"unevaluatedItems", false}})}}).find("unevaluatedItems"), std::string::npos);
+    EXPECT_NE(refusal({{"response_format", schema({{"unevaluatedItems", false}})}}).find("unevaluatedItems"),
+              std::string::npos);
     EXPECT_NE(refusal({{"response_format", {{"type", "xml"}}}}).find("response_format"), std::string::npos);
 }
 

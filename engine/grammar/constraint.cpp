@@ -77,9 +77,10 @@ std::span<const uint32_t> Constraint::without_repeats(const TokenMask& mask) {
 
 Status Constraint::status() const {
     if (!exhausted_) return {};
-    return fail(Code::limit,
-                "the format takes more than {} steps to follow at one place: make its patterns and alternatives simpler",
-                kMaskSteps);
+    return fail(
+        Code::limit,
+        "the format takes more than {} steps to follow at one place: make its patterns and alternatives simpler",
+        kMaskSteps);
 }
 
 // Keeps what the recogniser remembers within bounds.
@@ -161,7 +162,8 @@ void Constraint::walk_plain(std::span<uint32_t> mask) {
         const size_t end = plain.after(uint8_t(byte));
         if (end == first) continue;
         const Recogniser::State next = recogniser_.next(state_, uint8_t(byte));
-        if (next != Recogniser::kDead && recogniser_.room_within(next) >= texts_->most_characters()) free += end - first;
+        if (next != Recogniser::kDead && recogniser_.room_within(next) >= texts_->most_characters())
+            free += end - first;
         first = end;
     }
     if (free * 2 < plain.size()) {

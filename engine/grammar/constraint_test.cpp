@@ -239,8 +239,9 @@ TEST(Constraint, ItemsThatMustDifferDo) {
                                    "items":{"type":"integer"},"maxItems":2}}},"required":["a"],"additionalProperties":false})"}) {
         EXPECT_GT(check_many(schema, 40, 3), 5) << schema;
     }
-    Constraint constraint(*compile_schema(Json::parse(R"({"type":"array","items":{"type":"boolean"},"uniqueItems":true})")),
-                          small_texts());
+    Constraint constraint(
+        *compile_schema(Json::parse(R"({"type":"array","items":{"type":"boolean"},"uniqueItems":true})")),
+        small_texts());
     const auto write = [&](std::string_view text) {
         constraint.restart();
         for (const char c : text) {

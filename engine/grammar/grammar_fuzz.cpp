@@ -99,7 +99,8 @@ Json schema(Choices& choices, int depth) {
 void judge(const Json& schema, const std::string& text) {
     const auto value = nlohmann::json::parse(text, nullptr, false);
     check(!value.is_discarded());
-    const auto root = nlohmann::json::parse(schema.dump(-1, ' ', false, Json::error_handler_t::replace), nullptr, false);
+    const auto root =
+        nlohmann::json::parse(schema.dump(-1, ' ', false, Json::error_handler_t::replace), nullptr, false);
     check(TestValidator(root).valid(value));
 }
 

@@ -24,8 +24,7 @@ enum class Dialect : uint8_t { json, call };
 
 // Names the model makes up in a call: what a reader cannot take for anything else.
 inline constexpr uint32_t kMaxBareName = 64;
-inline constexpr ByteSet kBareName =
-    kDigits | ByteSet::range('a', 'z') | ByteSet::range('A', 'Z') | ByteSet::of("_");
+inline constexpr ByteSet kBareName = kDigits | ByteSet::range('a', 'z') | ByteSet::range('A', 'Z') | ByteSet::of("_");
 
 // Stands for the token <|"|>: a byte that occurs in no text.
 inline constexpr std::string_view kQuoteByte = "\xFF";

@@ -56,10 +56,10 @@ class NumberReader {
     struct At {
         enum class Part : uint8_t { begin, sign, zero, whole, point, fraction } part = Part::begin;
         bool negative = false;
-        bool broken = false;     // some digit of the fraction is not 0
-        bool not_zero = false;   // some digit at all
-        uint8_t digits = 0;      // of the whole part
-        uint8_t places = 0;      // of the fraction
+        bool broken = false;           // some digit of the fraction is not 0
+        bool not_zero = false;         // some digit at all
+        uint8_t digits = 0;            // of the whole part
+        uint8_t places = 0;            // of the fraction
         std::vector<int8_t> compared;  // with each other number, as far as both were read: -1, 0, 1
         std::vector<uint32_t> left;    // of the division by each divisor
         auto operator<=>(const At&) const = default;
@@ -253,7 +253,8 @@ Result<NodeId> number_within(ProgramBuilder& builder, JsonRules& rules, const Nu
     name(reader.begin());
     for (size_t i = 0; i < order.size(); ++i) {
         if (order.size() > kMaxNumberStates) {
-            return fail(Code::limit, "the schema limits a number in too fine a way: 'multipleOf' takes more than {} states",
+            return fail(Code::limit,
+                        "the schema limits a number in too fine a way: 'multipleOf' takes more than {} states",
                         kMaxNumberStates);
         }
         if (!budget.take(kCharacters.size() * (1 + order[i].compared.size() / 8))) return too_much_work();

@@ -171,8 +171,9 @@ class Places {
             if (odd) exact_ = false;
             if (part.kind == Kind::ahead) {
                 if (!known || odd) {
-                    return fail(Code::invalid_argument,
-                                "the pattern looks ahead inside an endless repetition, or for ^, which is not supported");
+                    return fail(
+                        Code::invalid_argument,
+                        "the pattern looks ahead inside an endless repetition, or for ^, which is not supported");
                 }
                 next = TRY(limited(part, next, around));
                 continue;
@@ -193,7 +194,8 @@ class Places {
         }
         const Language looked_for = TRY(seen.language(seen.either(ways)));
         const Language rest = TRY(language(next));
-        const Language out = item.negated ? TRY(rest.without(looked_for, budget_)) : TRY(rest.both(looked_for, budget_));
+        const Language out =
+            item.negated ? TRY(rest.without(looked_for, budget_)) : TRY(rest.both(looked_for, budget_));
         if (item.negated && !seen.exact()) {
             return fail(Code::invalid_argument, "the pattern looks ahead for something too large to be excluded");
         }

@@ -92,7 +92,8 @@ void Recogniser::follow(FrameId id, StateInfo& out) {
             const Node& around = program_->nodes[below.node];
             const bool in_free_text = around.kind == Node::Kind::loop && around.free_text;
             if (in_free_text && !program_->sets[node.a].meets(ByteSet::range(0, 0x7F) | ByteSet::range(0xC0, 0xFF))) {
-                out.room_within = std::max(out.room_within, around.max == kUnlimited ? kUnlimited : around.max - below.count);
+                out.room_within =
+                    std::max(out.room_within, around.max == kUnlimited ? kUnlimited : around.max - below.count);
             }
             if (!in_free_text && program_->sets[node.a].meets(kPlainAscii | ByteSet::range(0x80, 0xFF))) {
                 out.only_room = false;

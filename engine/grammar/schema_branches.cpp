@@ -31,8 +31,8 @@ void Branch::require(const std::string& name) {
 }
 
 uint64_t Branch::weight() const {
-    const size_t parts = values.size() / 8 + texts.size() + unlike.size() + items.size() + contains.size() + members.size() +
-                         names.size() + number.excluded.size();
+    const size_t parts = values.size() / 8 + texts.size() + unlike.size() + items.size() + contains.size() +
+                         members.size() + names.size() + number.excluded.size();
     return 16 + 2 * parts + 4 * (required.size() + forbidden.size() + member_terms.size() + item_terms.size());
 }
 
@@ -299,7 +299,8 @@ Status SchemaBranches::apply_object(const Json& schema, List& branches, int dept
 
 Result<uint32_t> SchemaBranches::count(const Json& schema, std::string_view keyword, const Json& value) const {
     const double number = value.is_number() ? value.get<double>() : -1;
-    if (!(number >= 0) || number != std::floor(number)) return document_.wrong(schema, keyword, "must be a whole number from 0");
+    if (!(number >= 0) || number != std::floor(number))
+        return document_.wrong(schema, keyword, "must be a whole number from 0");
     return number >= double(kEndless) ? kEndless : uint32_t(number);
 }
 
@@ -314,12 +315,12 @@ Status SchemaBranches::limit(const Json& schema, List& branches) {
                 change(branch);
             }
         };
-        const auto least = [&](uint8_t about, uint32_t Branch::*member) -> Status {
+        const auto least = [&](uint8_t about, uint32_t Branch::* member) -> Status {
             const uint32_t number = TRY(count(schema, keyword, value));
             each(about, [&](Branch& branch) { branch.*member = std::max(branch.*member, number); });
             return {};
         };
-        const auto most = [&](uint8_t about, uint32_t Branch::*member) -> Status {
+        const auto most = [&](uint8_t about, uint32_t Branch::* member) -> Status {
             const uint32_t number = TRY(count(schema, keyword, value));
             each(about, [&](Branch& branch) { branch.*member = std::min(branch.*member, number); });
             return {};
@@ -411,7 +412,8 @@ Status SchemaBranches::limit_number(const Json& schema, List& branches) {
         if (exclusive && value.is_boolean()) continue;  // as it was written before draft 6: see below
         if (!value.is_number()) return document_.wrong(schema, keyword, "must be a number");
         const DecimalBound number = TRY(decimal_bound(value));
-        if (multiple && (number.negative || number.is_zero())) return document_.wrong(schema, keyword, "must be greater than 0");
+        if (multiple && (number.negative || number.is_zero()))
+            return document_.wrong(schema, keyword, "must be greater than 0");
         const bool excluded =
             exclusive || chat::member(schema, low ? "exclusiveMinimum" : "exclusiveMaximum") == Json(true);
         for (Branch& branch : branches) {
@@ -717,8 +719,9 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
             if (!document_.budget().take(branches.size())) return too_much_work();
             if (one.is_structured()) {
                 // As the schema that describes it.
-                Json same = one.is_object() ? Json{{"type", "object"}, {"maxProperties", one.size()}}
-                                            : Json{{"type", "array"}, {"minItems", one.size()}, {"maxItems", one.size()}};
+                Json same = one.is_object()
+                                ? Json{{"type", "object"}, {"maxProperties", one.size()}}
+                                : Json{{"type", "array"}, {"minItems", one.size()}, {"maxItems", one.size()}};
                 if (one.is_object()) {
                     same["required"] = Json::array();
                     for (const auto& [name, inner] : one.items()) {
@@ -799,8 +802,8 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
     if (low || keyword == "maximum" || keyword == "exclusiveMaximum") {
         if (value.is_boolean()) return branches.clear(), Status();
         const DecimalBound number = TRY(decimal_bound(value));
-        const bool excluded = keyword[0] == 'e' ||
-                              chat::member(schema, low ? "exclusiveMinimum" : "exclusiveMaximum") == Json(true);
+        const bool excluded =
+            keyword[0] == 'e' || chat::member(schema, low ? "exclusiveMinimum" : "exclusiveMaximum") == Json(true);
         only(kWhole | kFractional, [&](Branch& branch) {
             if (low) {
                 branch.number.at_most({number, !excluded});
@@ -889,10 +892,9 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
     if (keyword == "dependentRequired" || keyword == "dependencies" || keyword == "dependentSchemas") {
         if (!value.is_object()) return document_.wrong(schema, keyword, "must be an object");
         for (const auto& [name, needed] : value.items()) {
-            const Json& broken =
-                needed.is_array() || needed.is_string()
-                    ? made({{"required", needed.is_array() ? needed : Json::array({needed})}})
-                    : needed;
+            const Json& broken = needed.is_array() || needed.is_string()
+                                     ? made({{"required", needed.is_array() ? needed : Json::array({needed})}})
+                                     : needed;
             alternatives.emplace_back([this, &broken, name, depth](List& copy) -> Status {
                 for (Branch& branch : copy) {
                     branch.types &= kObject;

@@ -194,7 +194,8 @@ Verdict SchemaCheck::check_object(const Json& value, const Json& schema, int dep
     for (const char* keyword : {"dependencies", "dependentRequired", "dependentSchemas"}) {
         for (const auto& [name, inner] : chat::member(schema, keyword).items()) {
             if (!value.contains(name)) continue;
-            if (lists_missing(inner) || (inner.is_string() && !value.contains(inner.get<std::string>()))) return Verdict::no;
+            if (lists_missing(inner) || (inner.is_string() && !value.contains(inner.get<std::string>())))
+                return Verdict::no;
             if (inner.is_object() || inner.is_boolean()) out = both(out, check(value, inner, depth + 1));
         }
     }

@@ -177,13 +177,14 @@ Result<NodeId> SchemaCompiler::string(const Branch& branch) {
     // The same limits give the same node.
     std::string key = format("{} {}", branch.min_length, branch.max_length);
     for (const TextLimit& limit : branch.texts) {
-        key += format("\n{}{}{}", limit.negated ? "!" : "", limit.kind == TextLimit::Kind::pattern ? "p" : "f", limit.text);
+        key += format("\n{}{}{}", limit.negated ? "!" : "", limit.kind == TextLimit::Kind::pattern ? "p" : "f",
+                      limit.text);
     }
     for (const Json* text : branch.unlike) key += "\n-" + chat::json_text(*text);
     if (const auto known = strings_.find(key); known != strings_.end()) return known->second;
     const bool plain = branch.texts.empty() && branch.unlike.empty();
-    const NodeId node = plain ? rules_.string(branch.min_length, branch.max_length, done)
-                              : texts_.string(TRY(language(branch)), done);
+    const NodeId node =
+        plain ? rules_.string(branch.min_length, branch.max_length, done) : texts_.string(TRY(language(branch)), done);
     strings_.emplace(std::move(key), node);
     return node;
 }
@@ -200,7 +201,8 @@ Result<NodeId> SchemaCompiler::array(const Branch& branch) {
     TRY(branches_.add_item(branch, size_t(1) << 31, item));
     Branch distinct = branch;
     if (const auto values = TRY(values_of(item)); values != kEndless) {
-        const bool uniform = std::ranges::all_of(branch.items, [](const ItemGroup& group) { return group.first == nullptr; });
+        const bool uniform =
+            std::ranges::all_of(branch.items, [](const ItemGroup& group) { return group.first == nullptr; });
         if (uniform) distinct.max_items = std::min(distinct.max_items, values);
     }
     return b_.open_distinct(TRY(array_with(distinct, close, rules_.blanks(close))));
@@ -251,9 +253,9 @@ Result<NodeId> SchemaCompiler::array_with(const Branch& branch, NodeId close, No
             next = b_.loop(rules_.comma(value(rest)), end, min > fixed ? min - fixed : 0,
                            max == kEndless ? kUnlimited : max - fixed);
             if (fixed == 0) {
-                const NodeId elements = b_.call(
-                    value(rest), b_.loop(rules_.comma(value(rest)), end, min > 0 ? min - 1 : 0,
-                                         max == kEndless ? kUnlimited : max - 1));
+                const NodeId elements =
+                    b_.call(value(rest), b_.loop(rules_.comma(value(rest)), end, min > 0 ? min - 1 : 0,
+                                                 max == kEndless ? kUnlimited : max - 1));
                 return rules_.blanks(min == 0 ? b_.choice({close, elements}) : elements);
             }
         } else if (min > fixed) {
@@ -468,7 +470,8 @@ Result<NodeId> SchemaCompiler::other_pair(const Branch& branch, const std::set<s
 }
 
 // The members in their order, then the others; between min and max in all.
-NodeId SchemaCompiler::members(const std::vector<Member>& members, NodeId other, bool open, uint32_t min, uint32_t max) {
+NodeId SchemaCompiler::members(const std::vector<Member>& members, NodeId other, bool open, uint32_t min,
+                               uint32_t max) {
     const NodeId close = b_.literal("}", ProgramBuilder::finish());
     const NodeId end = rules_.blanks(close);
     const auto needed = uint32_t(std::ranges::count_if(members, &Member::required));

@@ -27,8 +27,8 @@ constexpr auto kTypeWords = std::to_array<TypeWord>({{"object", kObject},
 // What holds values, not schemas.
 constexpr auto kData = std::to_array<std::string_view>({"const", "enum", "default", "example", "examples"});
 // Keywords that say something about a value without limiting it may stand beside a reference.
-constexpr auto kNotes = std::to_array<std::string_view>(
-    {"title", "description", "default", "example", "examples", "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
+constexpr auto kNotes = std::to_array<std::string_view>({"title", "description", "default", "example", "examples",
+                                                         "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
 
 std::string decoded(std::string_view fragment) {
     std::string out;
@@ -84,7 +84,8 @@ void SchemaDocument::collect_ids(const Json& schema, int depth) {
         if (keyword == "$anchor" || keyword == "$dynamicAnchor") {
             ids_.try_emplace("#" + std::string(text), &schema);
         } else if ((keyword == "$id" || keyword == "id") && !text.empty()) {
-            ids_.try_emplace(text.starts_with('#') ? std::string(text) : joined_uri(base_, without_fragment(text)), &schema);
+            ids_.try_emplace(text.starts_with('#') ? std::string(text) : joined_uri(base_, without_fragment(text)),
+                             &schema);
         } else if (std::ranges::find(kData, keyword) == kData.end()) {
             collect_ids(inner, depth + 1);
         }

@@ -254,24 +254,38 @@ TEST(Schema, ReadsPatternsAsEcmaScriptDoes) {
     const auto matches = [](const char* pattern, const char* text) {
         return Schema(compile_schema(Json{{"pattern", pattern}})).takes(chat::json_text(Json(text)));
     };
-    for (const auto& [pattern, text] : std::vector<std::pair<const char*, const char*>>{
-             {"^(?!foo)[a-z]+$", "fob"},       {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyZ1"},
-             {"^[é-ü]+$", "éü"},               {"^\\u00e9\\x41$", "éA"},
-             {"^(a$|bc)", "bcd"},              {"(^a|b)c", "xbc"},
-             {"^\\p{L}+$", "Jörg"},            {"(?i)^abc$", "aBC"},
-             {"^a{,3}$", "a{,3}"},             {"^[\\w.-]+$", "a-b.c"},
-             {"^((a{0,9999}){0,9999})$", "aaaa"}, {"^(.{1,100}){1,100}$", "any text"},
-             {"^(a|b*)*c$", "abbac"},          {"^$", ""},
-             {"^P(?:\\d+W|(?!.*W)(?=\\d)(?:\\d+D)?)$", "P3D"}, {"\\S", "a"},                     {"^\\s$", "\u2003"}}) {
+    for (const auto& [pattern, text] :
+         std::vector<std::pair<const char*, const char*>>{{"^(?!foo)[a-z]+$", "fob"},
+                                                          {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyZ1"},
+                                                          {"^[é-ü]+$", "éü"},
+                                                          {"^\\u00e9\\x41$", "éA"},
+                                                          {"^(a$|bc)", "bcd"},
+                                                          {"(^a|b)c", "xbc"},
+                                                          {"^\\p{L}+$", "Jörg"},
+                                                          {"(?i)^abc$", "aBC"},
+                                                          {"^a{,3}$", "a{,3}"},
+                                                          {"^[\\w.-]+$", "a-b.c"},
+                                                          {"^((a{0,9999}){0,9999})$", "aaaa"},
+                                                          {"^(.{1,100}){1,100}$", "any text"},
+                                                          {"^(a|b*)*c$", "abbac"},
+                                                          {"^$", ""},
+                                                          {"^P(?:\\d+W|(?!.*W)(?=\\d)(?:\\d+D)?)$", "P3D"},
+                                                          {"\\S", "a"},
+                                                          {"^\\s$", "\u2003"}}) {
         EXPECT_TRUE(matches(pattern, text)) << pattern << " " << text;
     }
-    for (const auto& [pattern, text] : std::vector<std::pair<const char*, const char*>>{
-             {"^(?!foo)[a-z]+$", "food"},      {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyz1"},
-             {"^[é-ü]+$", "e"},                {"^(a$|bc)", "ab"},
-             {"(^a|b)c", "xac"},               {"^((a{0,9999}){0,9999})$", "ab"},
-             {"^(.{2,3}){2,2}$", "abcdefg"},   {"^(a{2}){0,3}$", "aaa"},
-             {"\\S", "\u00a0 "},              {"^[^\\s]$", "\u2003"},
-             {"^.$", "\u2028"}}) {
+    for (const auto& [pattern, text] :
+         std::vector<std::pair<const char*, const char*>>{{"^(?!foo)[a-z]+$", "food"},
+                                                          {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyz1"},
+                                                          {"^[é-ü]+$", "e"},
+                                                          {"^(a$|bc)", "ab"},
+                                                          {"(^a|b)c", "xac"},
+                                                          {"^((a{0,9999}){0,9999})$", "ab"},
+                                                          {"^(.{2,3}){2,2}$", "abcdefg"},
+                                                          {"^(a{2}){0,3}$", "aaa"},
+                                                          {"\\S", "\u00a0 "},
+                                                          {"^[^\\s]$", "\u2003"},
+                                                          {"^.$", "\u2028"}}) {
         EXPECT_FALSE(matches(pattern, text)) << pattern << " " << text;
     }
 }
@@ -310,7 +324,8 @@ TEST(Schema, KnowsCommonFormats) {
 }
 
 TEST(Schema, IgnoresWhatLimitsNothing) {
-    Schema schema(R"({"title":"t","description":"d","default":1,"examples":[1],"$schema":"s","x-order":3,"id":"a","self":{},
+    Schema schema(
+        R"({"title":"t","description":"d","default":1,"examples":[1],"$schema":"s","x-order":3,"id":"a","self":{},
                       "propertyOrdering":["a"],"_format":"b","type":"null"})");
     EXPECT_TRUE(schema.takes("null"));
     EXPECT_FALSE(schema.takes("1"));
@@ -353,12 +368,14 @@ TEST(Schema, WorksOrRefusesWithinItsSteps) {
     EXPECT_TRUE(few.spent());
     Json many = {{"oneOf", Json::array()}};
     for (int i = 0; i < 12; ++i) {
-        many["oneOf"].push_back({{"type", "object"}, {"properties", {{"a" + std::to_string(i), {{"type", "string"}}}}}});
+        many["oneOf"].push_back(
+            {{"type", "object"}, {"properties", {{"a" + std::to_string(i), {{"type", "string"}}}}}});
     }
     EXPECT_TRUE(compile_schema(many));  // one is right when all others are broken
     Json tree = {{"type", "object"}};
     for (int i = 0; i < 12; ++i) {
-        const Json one = {{"anyOf", Json::array({{{"required", {std::to_string(i)}}}, {{"required", {"b" + std::to_string(i)}}}})}};
+        const Json one = {
+            {"anyOf", Json::array({{{"required", {std::to_string(i)}}}, {{"required", {"b" + std::to_string(i)}}}})}};
         tree["allOf"].push_back(one);
     }
     EXPECT_FALSE(compile_schema(tree));
@@ -398,7 +415,8 @@ TEST(Schema, RefusesHostileSchemas) {
     for (int i = 0; i < 300; ++i) large["anyOf"].push_back({{"const", std::string(1000, char('a' + i % 26))}});
     EXPECT_TRUE(compile_schema(large));
     large["anyOf"].clear();
-    for (int i = 0; i < 9000; ++i) large["anyOf"].push_back({{"const", std::string(1000, char('a' + i % 26)) + std::to_string(i)}});
+    for (int i = 0; i < 9000; ++i)
+        large["anyOf"].push_back({{"const", std::string(1000, char('a' + i % 26)) + std::to_string(i)}});
     EXPECT_FALSE(compile_schema(large));
 }
 

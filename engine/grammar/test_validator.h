@@ -45,7 +45,8 @@ class TestValidator {
         }
         if (const Value& list = get(schema, "anyOf"); list.is_array() && holding(list) == 0) return false;
         if (const Value& list = get(schema, "oneOf"); list.is_array() && holding(list) != 1) return false;
-        if (const Value& list = get(schema, "allOf"); list.is_array() && holding(list) != int(list.size())) return false;
+        if (const Value& list = get(schema, "allOf"); list.is_array() && holding(list) != int(list.size()))
+            return false;
         if (schema.contains("not") && holds(schema["not"])) return false;
         if (schema.contains("if")) {
             const char* next = holds(schema["if"]) ? "then" : "else";
@@ -77,8 +78,10 @@ class TestValidator {
     static bool valid_number(double value, const Value& schema) {
         if (!std::isfinite(value)) return false;
         if (value < number(schema, "minimum", value) || value > number(schema, "maximum", value)) return false;
-        if (get(schema, "exclusiveMinimum").is_number() && value <= schema["exclusiveMinimum"].get<double>()) return false;
-        if (get(schema, "exclusiveMaximum").is_number() && value >= schema["exclusiveMaximum"].get<double>()) return false;
+        if (get(schema, "exclusiveMinimum").is_number() && value <= schema["exclusiveMinimum"].get<double>())
+            return false;
+        if (get(schema, "exclusiveMaximum").is_number() && value >= schema["exclusiveMaximum"].get<double>())
+            return false;
         const double step = number(schema, "multipleOf", 0);
         if (step <= 0) return true;
         const double times = value / step;
@@ -105,7 +108,8 @@ class TestValidator {
         }
         const Value& contains = get(schema, "contains");
         if (contains.is_null()) return true;
-        const auto found = double(std::ranges::count_if(value, [&](const Value& one) { return valid(one, contains, depth + 1); }));
+        const auto found =
+            double(std::ranges::count_if(value, [&](const Value& one) { return valid(one, contains, depth + 1); }));
         return found >= number(schema, "minContains", 1) && found <= number(schema, "maxContains", found);
     }
 

@@ -10,9 +10,10 @@ namespace {
 // Nobody agrees about the year 0.
 #define LAPIDARY_YEAR "(\\d{3}[1-9]|\\d{2}[1-9]\\d|\\d[1-9]\\d{2}|[1-9]\\d{3})"
 #define LAPIDARY_LEAP_DAY "(\\d\\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29"
-#define LAPIDARY_DATE                                                                                            \
-    "(" LAPIDARY_YEAR "-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))|" \
-    LAPIDARY_LEAP_DAY ")"
+#define LAPIDARY_DATE                                                                                    \
+    "(" LAPIDARY_YEAR                                                                                    \
+    "-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))" \
+    "|" LAPIDARY_LEAP_DAY ")"
 #define LAPIDARY_TIME "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
 // A name of hosts is no longer than 253 characters, and a part of it no longer than 63.
 #define LAPIDARY_LABEL "[a-zA-Z0-9](-?[a-zA-Z0-9]){0,20}"
@@ -26,7 +27,7 @@ namespace {
 #define LAPIDARY_QUERY "([a-zA-Z0-9._~!$&'()*+,;=:@/?-]|" LAPIDARY_PERCENT ")"
 #define LAPIDARY_AFTER_PATH "(\\?" LAPIDARY_QUERY "*)?(#" LAPIDARY_QUERY "*)?"
 #define LAPIDARY_AUTHORITY "([a-zA-Z0-9._~!$&'()*+,;=:-]+@)?[a-zA-Z0-9_-]+(\\.[a-zA-Z0-9_-]+)*\\.?(:\\d{1,5})?"
-#define LAPIDARY_URI                                                                                       \
+#define LAPIDARY_URI                                                                                               \
     "[a-zA-Z][a-zA-Z0-9+.-]*:(//" LAPIDARY_AUTHORITY "(/" LAPIDARY_PATH "*)*|/?" LAPIDARY_PATH "+(/" LAPIDARY_PATH \
     "*)*|///" LAPIDARY_PATH "*(/" LAPIDARY_PATH "*)*)" LAPIDARY_AFTER_PATH
 #define LAPIDARY_POINTER "(/([^/~]|~[01])*)*"
@@ -47,11 +48,11 @@ constexpr auto kFormats = std::to_array<TextFormat>({
     {"idn-hostname", "^" LAPIDARY_HOST "$", "^[^ @/:]+$"},
     {"ipv4", "^" LAPIDARY_IPV4 "$", "^[\\d.]+$"},
     {"ipv6",
-     "^((" LAPIDARY_GROUP ":){7}" LAPIDARY_GROUP "|(" LAPIDARY_GROUP ":){1,7}:|(" LAPIDARY_GROUP ":){1,6}:" LAPIDARY_GROUP
-     "|(" LAPIDARY_GROUP ":){1,5}(:" LAPIDARY_GROUP "){1,2}|(" LAPIDARY_GROUP ":){1,4}(:" LAPIDARY_GROUP
-     "){1,3}|(" LAPIDARY_GROUP ":){1,3}(:" LAPIDARY_GROUP "){1,4}|(" LAPIDARY_GROUP ":){1,2}(:" LAPIDARY_GROUP
-     "){1,5}|" LAPIDARY_GROUP ":(:" LAPIDARY_GROUP "){1,6}|:((:" LAPIDARY_GROUP "){1,7}|:)|::([fF]{4}:)?" LAPIDARY_IPV4
-     ")$",
+     "^((" LAPIDARY_GROUP ":){7}" LAPIDARY_GROUP "|(" LAPIDARY_GROUP ":){1,7}:|(" LAPIDARY_GROUP
+     ":){1,6}:" LAPIDARY_GROUP "|(" LAPIDARY_GROUP ":){1,5}(:" LAPIDARY_GROUP "){1,2}|(" LAPIDARY_GROUP
+     ":){1,4}(:" LAPIDARY_GROUP "){1,3}|(" LAPIDARY_GROUP ":){1,3}(:" LAPIDARY_GROUP "){1,4}|(" LAPIDARY_GROUP
+     ":){1,2}(:" LAPIDARY_GROUP "){1,5}|" LAPIDARY_GROUP ":(:" LAPIDARY_GROUP "){1,6}|:((:" LAPIDARY_GROUP
+     "){1,7}|:)|::([fF]{4}:)?" LAPIDARY_IPV4 ")$",
      "^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$"},
     {"uri", "^" LAPIDARY_URI "$", "^[a-zA-Z][a-zA-Z0-9+.-]*:"},
     {"iri", "^" LAPIDARY_URI "$", "^[a-zA-Z][a-zA-Z0-9+.-]*:"},

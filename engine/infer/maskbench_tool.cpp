@@ -89,7 +89,8 @@ class Bench {
                 std::printf("INVALID ACCEPTED %s: %s\n", name.c_str(), text.substr(0, 300).c_str());
             }
         }
-        if (slowest > 20'000) std::printf("SLOW %s: compile %.1f ms, dearest mask %.1f ms\n", name.c_str(), took / 1000, slowest / 1000);
+        if (slowest > 20'000)
+            std::printf("SLOW %s: compile %.1f ms, dearest mask %.1f ms\n", name.c_str(), took / 1000, slowest / 1000);
         valid_refused_ += valid_refused ? 1 : 0;
         invalid_accepted_ += invalid_accepted ? 1 : 0;
         passing_ += !valid_refused && !invalid_accepted ? 1 : 0;
@@ -101,9 +102,10 @@ class Bench {
         std::vector<std::pair<size_t, std::string>> sorted;
         for (const auto& [reason, count] : reasons_) sorted.emplace_back(count, reason);
         std::ranges::sort(sorted, std::greater<>());
-        for (size_t i = 0; i < sorted.size() && i < 40; ++i) std::printf("%6zu %s\n", sorted[i].first, sorted[i].second.c_str());
-        std::printf("\nschemas %zu, instances %zu\npassing %zu\nrefused %zu\nvalid refused %zu\ninvalid accepted %zu\n", schemas_,
-                    instances_, passing_, refused_, valid_refused_, invalid_accepted_);
+        for (size_t i = 0; i < sorted.size() && i < 40; ++i)
+            std::printf("%6zu %s\n", sorted[i].first, sorted[i].second.c_str());
+        std::printf("\nschemas %zu, instances %zu\npassing %zu\nrefused %zu\nvalid refused %zu\ninvalid accepted %zu\n",
+                    schemas_, instances_, passing_, refused_, valid_refused_, invalid_accepted_);
         std::printf("above 5 s %zu\n", slow_);
         tell("mask", masks_);
         tell("compile", compiles_);
@@ -147,14 +149,17 @@ class Bench {
         std::ranges::sort(times);
         double sum = 0;
         for (const double time : times) sum += time;
-        const auto at = [&](double part) { return times[std::min(times.size() - 1, size_t(part * double(times.size())))]; };
+        const auto at = [&](double part) {
+            return times[std::min(times.size() - 1, size_t(part * double(times.size())))];
+        };
         std::printf("%s µs: mean %.1f, p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, worst %.1f (%zu)\n", what,
                     sum / double(times.size()), at(0.5), at(0.9), at(0.99), at(0.999), times.back(), times.size());
     }
 
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
     std::shared_ptr<const grammar::TokenTexts> texts_;
-    size_t schemas_ = 0, instances_ = 0, passing_ = 0, refused_ = 0, valid_refused_ = 0, invalid_accepted_ = 0, slow_ = 0;
+    size_t schemas_ = 0, instances_ = 0, passing_ = 0, refused_ = 0, valid_refused_ = 0, invalid_accepted_ = 0,
+           slow_ = 0;
     std::map<std::string, size_t> reasons_;
     std::vector<double> masks_, compiles_;
 };
