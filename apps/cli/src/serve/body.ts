@@ -36,6 +36,8 @@ export class Body {
 export class Bodies {
     private held = 0;
 
+    constructor(private readonly most = mostBytes) {}
+
     /** The body of a request; its bytes are accounted for until the response is done. */
     async read(c: Context): Promise<Body> {
         const { incoming, outgoing } = c.env;
@@ -65,7 +67,7 @@ export class Bodies {
                 this.held += piece.length;
                 kept.push(piece);
                 if (size > largestBody) refuse(tooLarge());
-                else if (this.held > mostBytes) {
+                else if (this.held > this.most) {
                     refuse(new HttpError(503, 'the server has no room for more requests', { retryAfter: 5 }));
                 }
             });

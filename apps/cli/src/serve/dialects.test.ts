@@ -1,9 +1,12 @@
 // Requests in other servers' words, by example.
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { ChatMessage, JsonObject } from 'lapidary';
-import { Body } from './body.js';
+import { Bodies, Body } from './body.js';
 import { HttpError } from './errors.js';
+import type { Context } from './http.js';
 import { ignoredHeader } from './ignored.js';
 import { withModelDefaults } from './model-defaults.js';
 import { packContext, unpackContext } from './ollama-context.js';
@@ -198,4 +201,24 @@ test('a body is read anew each time, so that nobody need keep what it became', (
     const body = new Body(new TextEncoder().encode('{"a":[1]}'));
     assert.deepEqual(body.object(), { a: [1] });
     assert.notEqual(body.object(), body.object());
+});
+
+test('all bodies together take so much, which is free again when their answers are done', async () => {
+    const bodies = new Bodies(10);
+    const send = (text: string) => {
+        const incoming = new PassThrough();
+        const outgoing = new EventEmitter();
+        const read = bodies.read({ env: { incoming, outgoing }, req: { header: () => undefined } } as unknown as Context);
+        incoming.end(text);
+        return { read, done: () => outgoing.emit('close') };
+    };
+    const full = (error: unknown) => error instanceof HttpError && error.status === 503 && error.details.retryAfter !== undefined;
+    const first = send('{"a":1}');
+    await first.read;
+    const second = send('{"b":2}');
+    await assert.rejects(second.read, full);
+    second.done();
+    await assert.rejects(send('{"c":3}').read, full, 'what was refused is not taken off twice');
+    first.done();
+    assert.deepEqual((await send('{"d":4}').read).object(), { d: 4 });
 });
