@@ -67,7 +67,8 @@ async function isWhole(entry: CatalogueEntry): Promise<boolean> {
 }
 
 function onlyRead(): HttpError {
-    return new HttpError(501, 'Lapidary only reads models; use Ollama itself to pull, make or remove them');
+    const how = "'lapidary pull' and 'lapidary rm', or Ollama itself, bring and remove them";
+    return new HttpError(501, `this server only reads models: ${how}`);
 }
 
 /** Both names are in use, and Ollama's own command sends the newer one empty. */

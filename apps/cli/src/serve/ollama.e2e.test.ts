@@ -164,7 +164,7 @@ test('errors are told as Ollama tells them', engine, async () => {
     const long = { model, prompt: 'word '.repeat(3000) };
     await assert.rejects(client.generate(long), status(400, /context holds 2048/));
     await assert.rejects(client.generate({ ...long, stream: true }), status(400, /context holds 2048/));
-    await assert.rejects(client.pull({ model: 'gemma4' }), status(501, /only reads models/));
+    await assert.rejects(client.pull({ model: 'gemma4' }), status(501, /only reads models: 'lapidary pull'/));
     assert.equal((await client.pull({ model })).status, 'success', 'what is there need not be brought');
 });
 
