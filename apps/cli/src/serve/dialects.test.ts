@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { ChatMessage, JsonObject } from 'lapidary';
 import { Bodies, Body } from './body.js';
+import { customTools, withCustomCalls, withFunctions } from './custom-tools.js';
 import { HttpError } from './errors.js';
 import type { Context } from './http.js';
 import { ignoredHeader } from './ignored.js';
@@ -221,4 +222,55 @@ test('all bodies together take so much, which is free again when their answers a
     await assert.rejects(send('{"c":3}').read, full, 'what was refused is not taken off twice');
     first.done();
     assert.deepEqual((await send('{"d":4}').read).object(), { d: 4 });
+});
+
+test('custom tools are functions of one text, there and back', () => {
+    const regex = (definition: string) => ({ type: 'grammar', grammar: { syntax: 'regex', definition } });
+    const own = { type: 'function', function: { name: 'add' } };
+    const asked: JsonObject = {
+        tools: [own, { type: 'custom', custom: { name: 'run', description: 'Runs it.', format: regex('a|b') } }],
+        tool_choice: { type: 'custom', custom: { name: 'run' } },
+        messages: [
+            { role: 'user', content: 'x' },
+            { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'run', input: 'a"b' } }] },
+        ],
+    };
+    const input = { type: 'string', pattern: '^(?:a|b)$' };
+    const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
+    assert.deepEqual(withFunctions(asked), {
+        tools: [own, { type: 'function', function: { name: 'run', parameters, description: 'Runs it.' } }],
+        tool_choice: { type: 'function', function: { name: 'run' } },
+        messages: [
+            { role: 'user', content: 'x' },
+            {
+                role: 'assistant',
+                tool_calls: [{ id: 'c', type: 'function', function: { name: 'run', arguments: '{"input":"a\\"b"}' } }],
+            },
+        ],
+    });
+    const allowed = (tool: JsonObject) => ({
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [own, tool] } },
+    });
+    assert.deepEqual(
+        withFunctions(allowed({ type: 'custom', custom: { name: 'run' } })),
+        allowed({ type: 'function', function: { name: 'run' } }),
+    );
+    const lark = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
+    assert.throws(
+        () => withFunctions({ tools: [{ type: 'custom', custom: { name: 'run', format: lark } }] }),
+        /^HttpError: 'tools\[0\].custom.format' must be text or a grammar whose syntax is regex/,
+    );
+
+    const custom = customTools(asked);
+    assert.deepEqual([...custom], ['run']);
+    const call = (name: string, given: string) => ({ id: 'c', type: 'function', function: { name, arguments: given } });
+    const answer = (tool_calls: object[]) => ({
+        id: 'x',
+        created: 0,
+        choices: [{ index: 0, message: { content: null, tool_calls } }],
+    });
+    assert.deepEqual(
+        withCustomCalls(answer([call('add', '{"input":"1"}'), call('run', '{"input":"b"}')]), custom),
+        answer([call('add', '{"input":"1"}'), { id: 'c', type: 'custom', custom: { name: 'run', input: 'b' } }]),
+    );
 });

@@ -1,6 +1,7 @@
 // Requests in the words of OpenAI's interface and of the servers that copied it, in those of the library. The library
 // checks every member, because callers in JavaScript need that too; here is what it does not know.
 import { isObject, type JsonObject, type JsonValue } from 'lapidary';
+import { withFunctions } from './custom-tools.js';
 import { badRequest } from './errors.js';
 
 export interface OpenAiRequest {
@@ -71,7 +72,7 @@ const mostAnswers = 16;
 
 export function readChat(body: JsonObject): OpenAiRequest {
     if (!Array.isArray(body['messages'])) throw badRequest("'messages' must be a list of messages", 'messages');
-    const { n, ...params } = withFormat(body);
+    const { n, ...params } = withFunctions(withFormat(body));
     const count = countOf(n);
     return { params, n: count, answers: count, ignored: ignoredOf(params, chatMembers) };
 }

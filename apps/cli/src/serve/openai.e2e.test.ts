@@ -103,6 +103,30 @@ test('calls of a model reach the client, whole and in a stream', async (t) => {
     assert.equal((await stream.finalChatCompletion()).choices[0]?.finish_reason, 'tool_calls');
 });
 
+test('a custom tool is called with a text, whole and in a stream, and the conversation goes on', engine, async (t) => {
+    if (!(await keepsToSchemas(server.url))) return t.skip('this engine does not know schemas yet');
+    const format = { type: 'grammar', grammar: { syntax: 'regex', definition: '(left|right) [1-9]' } } as const;
+    const tools: OpenAI.ChatCompletionTool[] = [{ type: 'custom', custom: { name: 'walk', format } }];
+    const asked = { model: 'builtin', messages: [...hello], tools, max_tokens: 60, seed: 4 };
+    const request = { ...asked, tool_choice: { type: 'custom', custom: { name: 'walk' } } } as const;
+    const [choice] = (await client.chat.completions.create(request)).choices;
+    assert.equal(choice?.finish_reason, 'tool_calls');
+    const [call] = choice.message.tool_calls ?? [];
+    assert.ok(call?.type === 'custom');
+    assert.equal(call.custom.name, 'walk');
+    assert.match(call.custom.input, /^(left|right) [1-9]$/);
+
+    const streamed: unknown[] = [];
+    for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+        for (const piece of chunk.choices[0]?.delta.tool_calls ?? []) streamed.push((piece as { custom?: unknown }).custom);
+    }
+    assert.deepEqual(streamed, [call.custom]);
+
+    const result = { role: 'tool', tool_call_id: call.id, content: 'You walked.' } as const;
+    const next = await client.chat.completions.create({ ...asked, messages: [...hello, choice.message, result] });
+    assert.ok((next.usage?.prompt_tokens ?? 0) > 30);
+});
+
 test('an answer keeps to a JSON schema', engine, async (t) => {
     if (!(await keepsToSchemas(server.url))) return t.skip('this engine does not know schemas yet');
     const schema = {

@@ -10,6 +10,7 @@ import type {
 } from 'lapidary';
 import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
+import { customTools, streamWithCustomCalls, withCustomCalls } from './custom-tools.js';
 import { embeddingHeaders } from './embeddings.js';
 import { HttpError, badRequest, modelNotFound, openAiError } from './errors.js';
 import type { Context, Routes } from './http.js';
@@ -56,8 +57,14 @@ async function chat(c: Context, service: Service, body: Body): Promise<Response>
     const { model: name, stream, n, ignored } = look(body, readChat);
     const entry = await service.find(name);
     const create: Create<ChatCompletion, ChatCompletionChunk> = (i, { engine, ...model }, signal) => {
-        const params = withSeed(readChat(body.object()).params, i) as unknown as ChatCompletionParams;
-        return (streaming) => engine.chat.completions.create({ ...withModelDefaults(params, model), stream: streaming }, { signal });
+        const object = body.object();
+        const custom = customTools(object);
+        const params = withModelDefaults(withSeed(readChat(object).params, i) as unknown as ChatCompletionParams, model);
+        return async (streaming) => {
+            const { completions } = engine.chat;
+            if (!streaming) return withCustomCalls(await completions.create({ ...params, stream: false }, { signal }), custom);
+            return streamWithCustomCalls(await completions.create({ ...params, stream: true }, { signal }), custom);
+        };
     };
     return await respond(c, service, entry, { stream, answers: n, n, ignored }, create);
 }
