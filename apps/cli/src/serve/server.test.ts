@@ -52,6 +52,31 @@ test('300 at once: one at a time, each gets its own answer, and those without ro
     assert.equal(service.queue.running, false);
 });
 
+test('programs that use one library take turns, told apart by their keys, titles, pages or projects', async (t) => {
+    for (const header of ['authorization', 'x-title', 'http-referer', 'openai-project']) {
+        const { loadModel } = withEcho(5);
+        const { url, service } = await testServer(t, { loadModel });
+        const order: string[] = [];
+        const waits = async (count: number) => await waitUntil(() => service.queue.waiting === count);
+        const send = async (program: string) => {
+            await (await ask(url, 'one two three ', {}, { headers: { [header]: `Bearer ${program}` } })).text();
+            order.push(program);
+        };
+        const leaving = new AbortController();
+        const first = ask(url, 'word '.repeat(10_000), {}, { signal: leaving.signal });
+        await waitUntil(() => service.queue.running);
+        const all: Promise<void>[] = [];
+        for (const program of ['a', 'a', 'a', 'b', 'b']) {
+            all.push(send(program));
+            await waits(all.length);
+        }
+        leaving.abort();
+        await assert.rejects(first);
+        await Promise.all(all);
+        assert.deepEqual(order, ['a', 'b', 'a', 'b', 'a'], header);
+    }
+});
+
 test('a client that leaves in the middle of its answer frees the engine for the next', async (t) => {
     const { engine, loadModel } = withEcho(20);
     const { url, service } = await testServer(t, { loadModel });
