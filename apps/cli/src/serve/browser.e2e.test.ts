@@ -64,6 +64,18 @@ test('a page of another site can neither read nor ask nor embed, unless it is al
     assert.equal(await page.evaluate(withHeaders), '200');
 });
 
+test('a page that another server on this computer has sent may ask and read', needsChromium, async (t) => {
+    const { port } = new URL(await otherSite(t));
+    const { url } = await testServer(t, echo);
+    const page = await (await browser(t)).newPage();
+    await page.goto(`http://localhost:${port}`);
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
+    // Such a header makes the browser ask whether it may ask.
+    const headers = { 'content-type': 'application/json' };
+    assert.equal(await page.evaluate(fetchIn(`${url}/v1/chat/completions`, { method: 'POST', body, headers })), '200');
+    assert.equal(await page.evaluate(fetchIn(`${url}/api/tags`)), '200');
+});
+
 test('a name that was made to point here opens nothing', needsChromium, async (t) => {
     const { port } = await testServer(t, echo);
     const page = await (await browser(t)).newPage();
