@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "chat/json.h"
+
 namespace lapidary::testing {
 namespace {
 
@@ -261,11 +263,74 @@ std::string ProgramPrinter::binding_name(const Known& pipeline, size_t index) co
     return pipeline.bindings[index].name;
 }
 
+namespace {
+
+std::string whole_hex(uint64_t value) {
+    return hex(value >> 32) + hex(value);
+}
+
+// Every line of what tools read.
+std::string line_for_tools(const chat::Json& json) {
+    return "|" + chat::json_text(json) + "\n";
+}
+
+}  // namespace
+
+std::string ProgramPrinter::for_tools(const gpu::Command& command) {
+    using chat::Json;
+    std::string out;
+    const gpu::PlanDevice::Pipeline& pipeline = device_.pipeline(command.pipeline);
+    if (told_.insert(command.pipeline).second) {
+        Checksum text;
+        text.add(std::string_view(pipeline.wgsl));
+        if (told_texts_.insert(text.value()).second) {
+            Checksum nameless;
+            nameless.add(std::string_view(without_names(pipeline.wgsl)));
+            out += line_for_tools({{"text", whole_hex(text.value())},
+                                   {"nameless", whole_hex(nameless.value())},
+                                   {"wgsl", pipeline.wgsl}});
+        }
+        Json constants = Json::array();
+        for (const Override& constant : overrides_of(pipeline.wgsl)) {
+            const auto given = pipeline.constants.find(constant.name);
+            if (given != pipeline.constants.end()) {
+                constants.push_back({constant.name, given->second, "given"});
+            } else if (constant.value) {
+                constants.push_back({constant.name, *constant.value, "default"});
+            }
+        }
+        Json bindings = Json::array();
+        for (const ShaderBinding& binding : shader_bindings(pipeline.wgsl)) {
+            constexpr std::array<const char*, 3> kUses = {"read", "write", "update"};
+            bindings.push_back({binding.name, kUses[size_t(binding.use)]});
+        }
+        out += line_for_tools({{"pipeline", command.pipeline},
+                               {"label", pipeline.label},
+                               {"of", whole_hex(text.value())},
+                               {"constants", std::move(constants)},
+                               {"bindings", std::move(bindings)}});
+    }
+    Json bound = Json::array();
+    for (const gpu::Binding& binding : device_.group(command.bind_group).bindings) {
+        const gpu::PlanDevice::Buffer& buffer = device_.buffer(binding.buffer);
+        if (told_.insert(binding.buffer).second) {
+            out += line_for_tools({{"buffer", binding.buffer}, {"label", buffer.label}});
+        }
+        const auto constant = buffer.writes.find(binding.offset);
+        Json contents = constant == buffer.writes.end() ? Json() : Json(whole_hex(constant->second));
+        bound.push_back({binding.buffer, binding.offset, binding.size, std::move(contents)});
+    }
+    return out + line_for_tools({{"dispatch", command.pipeline},
+                                 {"grid", {command.x, command.y, command.z}},
+                                 {"bound", std::move(bound)}});
+}
+
 std::string ProgramPrinter::text(gpu::Id program) {
     std::string out;
     std::vector<Written> writes;
     size_t index = 0;
     for (const gpu::Command& command : device_.program(program)) {
+        if (!canonical_) out += for_tools(command);
         const gpu::PlanDevice::Group& group = device_.group(command.bind_group);
         const Known& pipeline = known(command.pipeline);
         const std::string_view label = canonical_ ? "" : std::string_view(device_.pipeline(command.pipeline).label);

@@ -7,9 +7,13 @@
 //
 // What a dispatch reads is named by where it comes from: the dispatch and the binding that wrote it in this program; the
 // checksum of constants; or the buffer's label, for weights and for what was there before.
+//
+// The same again for tools (tools/programs/read.mjs), in lines that begin with "|": a JSON object each, one for a shader's
+// text, a pipeline or a buffer where it is first met, and one for every dispatch.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +54,7 @@ class ProgramPrinter {
         std::string head;
     };
     const Known& known(gpu::Id pipeline);
+    std::string for_tools(const gpu::Command& command);
     std::string buffer_name(gpu::Id buffer);
     [[nodiscard]] std::string binding_name(const Known& pipeline, size_t index) const;
 
@@ -57,6 +62,8 @@ class ProgramPrinter {
     bool canonical_;
     std::map<gpu::Id, Known> pipelines_;
     std::map<gpu::Id, size_t> buffers_;  // in the order in which they are first met
+    std::set<uint64_t> told_texts_;      // and what tools have been told of, by checksum
+    std::set<gpu::Id> told_;             // … pipelines and buffers
 };
 
 }  // namespace lapidary::testing
