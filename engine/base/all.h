@@ -24,14 +24,14 @@ struct Workers {
         return Awaiter{*this};
     }
     void ended() {
-        // Nothing may be touched after the resumption: this lives in the frame that goes on.
+        // `this` lives in the frame that is resumed, which may be gone afterwards: resume() has to come last.
         if (--running == 0 && waiting) std::exchange(waiting, nullptr).resume();
     }
 };
 }  // namespace detail
 
-// Awaits work(0) … work(count - 1), `at_once` of them under way at most. They report through what they capture, and a
-// Cancel they share is how to stop them: this returns when all have ended, in whatever way.
+// Awaits work(0) … work(count - 1), `at_once` of them under way at most, and returns when all have ended. Their results go
+// where their captures say, and sharing a Cancel is how to stop them.
 inline Task<bool> for_all(size_t count, size_t at_once, std::function<Task<bool>(size_t)> work) {
     size_t next = 0;
     detail::Workers workers{.running = std::min(count, at_once), .waiting = {}};

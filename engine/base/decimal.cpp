@@ -12,7 +12,8 @@ Decimal decimal_of(double value) {
     auto mantissa = uint64_t(std::ldexp(std::frexp(value, &exponent), 53));
     exponent -= 53;
     for (; mantissa % 2 == 0; mantissa /= 2) ++exponent;
-    // value = mantissa · 2ⁿ, or mantissa · 5ⁿ / 10ⁿ: either way a whole number, here with the lowest nine digits first.
+    // value = mantissa · 2ⁿ; for a negative n, mantissa · 5⁻ⁿ / 10⁻ⁿ. So its digits are those of a whole number, which is
+    // kept in pieces of nine digits, the lowest first.
     constexpr uint64_t kBase = 1'000'000'000;
     std::vector<uint32_t> number;
     for (; mantissa > 0; mantissa /= kBase) number.push_back(uint32_t(mantissa % kBase));
@@ -42,7 +43,7 @@ Decimal Decimal::rounded(size_t most) const {
         const bool odd = most > 0 && (digits[most - 1] - '0') % 2 == 1;
         const bool half = digits[most] == '5' && digits.find_first_not_of('0', most + 1) == std::string::npos;
         if (half ? odd : digits[most] >= '5') {
-            // Nines become zeros, which are left out; what is before them grows by one.
+            // Rounding up turns nines at the end into zeros, which are left out, and adds one to the digit before them.
             const size_t last = out.digits.find_last_not_of('9');
             out.digits.resize(last == std::string::npos ? 0 : last + 1);
             if (out.digits.empty()) {

@@ -36,8 +36,8 @@ template <class T>
 using Result = std::expected<T, Error>;
 using Status = Result<void>;
 
-// An error on its way up, new or passed on. It becomes whatever Result the function returns. There are thousands of such
-// ways, so each is a call and no more: written out in place they were a twentieth of the WebAssembly.
+// An error on its way up, new or passed on. It becomes whatever Result the function returns. Thousands of places return
+// one, so the conversion is a function that they call: inlined, it made up a twentieth of the WebAssembly.
 struct Failed {
     Error error;
     template <class T>
@@ -57,7 +57,7 @@ struct Passed {
     }
 };
 
-// For TRY: what nobody else will look at is moved, the rest is copied.
+// For TRY: an error of a temporary or local Result is moved, a const one is copied.
 inline Passed passed(Error& error) {
     return {error};
 }

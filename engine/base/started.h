@@ -1,4 +1,4 @@
-// Started<T>: a task that is under way already and is awaited later. What several of them wait for goes on together.
+// Started<T>: a task that is under way already and is awaited later, so that several can wait for the host at the same time.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ class [[nodiscard]] Started {
     explicit Started(Task<T> task) : state_(std::make_shared<State>()) {
         start<T>(std::move(task), [state = state_](T value) {
             state->value.emplace(std::move(value));
-            // The awaiter may end whoever owns it, so it is taken first.
+            // Resuming may destroy this object, so the awaiter is taken out of it first.
             std::exchange(state->awaiter, std::noop_coroutine()).resume();
         });
     }
 
-    // Once.
+    // May be awaited once.
     auto operator co_await() && noexcept {
         struct Awaiter {
             std::shared_ptr<State> state;

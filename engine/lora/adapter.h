@@ -18,7 +18,7 @@ enum class Target : uint8_t { q, k, v, o, gate, up, down, inp_gate, proj, token_
 inline constexpr size_t kTargets = 11;
 
 inline constexpr uint32_t kMaxRank = 256;
-// Of those that take part at the same time.
+// Adapters that may take part at the same time.
 inline constexpr size_t kMaxActive = 64;
 
 // y = W·x + scale · B·(A·x)
@@ -50,7 +50,7 @@ struct Active {
     std::shared_ptr<const Adapter> adapter;
     float scale = 1;
 
-    // The same adapter, not one that is alike.
+    // Compares which adapter it is, not what is in it.
     bool operator==(const Active& other) const = default;
 };
 

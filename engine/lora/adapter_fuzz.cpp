@@ -49,7 +49,7 @@ void fuzz_file(std::span<const uint8_t> file) {
     const auto zip = write_peft_zip(read->adapter, table, Dtype::f32);
     if (!zip) return;
     const auto again = read_adapter(*zip, {}, table);
-    // A scale so small that no alpha gives it may be lost; then the file is refused rather than wrong.
+    // For a tiny scale there may be no alpha that gives it. Then the file may be refused, but it must not read as another.
     if (again) check(same(again->adapter, read->adapter));
 }
 

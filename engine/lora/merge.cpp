@@ -42,7 +42,7 @@ void add_product(const Term& term, uint64_t cols, uint64_t first, std::span<floa
         const size_t count = std::min(size_t(cols) - column, values.size() - done);
         float* out = values.data() + done;
         for (size_t r = 0; r < rank; ++r) {
-            // An embedding's update is B·A seen from the other side: a row of W is a column of A.
+            // An embedding's update is (B·A)ᵀ, because tokens go in at A: a token's row is B times its column of A.
             const float amount = term.scale * (embedding ? update.a[r * update.in + row] : update.b[row * rank + r]);
             if (embedding) {
                 for (size_t i = 0; i < count; ++i) out[i] += amount * update.b[(column + i) * rank + r];

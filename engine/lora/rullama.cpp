@@ -54,7 +54,7 @@ Result<ReadAdapter> read_rullama(const SafeTensors& file, const ReadOptions& opt
         }
         RawMatrix matrix = TRY(matrix_of(tensor));
         Collector::Side side = place->side;
-        // An embedding as a matrix from width to vocabulary, like the head: the same product read the other way.
+        // Some files have the embedding as a matrix from width to vocabulary, like the head: A and B then change places.
         const bool b = side == Collector::Side::b;
         if (place->target == Target::token_embd &&
             (b ? matrix.rows : matrix.cols) != (b ? table.token_embd.cols : table.token_embd.rows)) {

@@ -38,8 +38,8 @@ Status check_writable(const Adapter& adapter, const model::WeightTable& table) {
     return {};
 }
 
-// The file has one alpha, and every update's scale is alpha / its rank. The alpha most of them have; the others differ
-// by a factor, which goes into B. Never 0: that would mean "no alpha".
+// The file has room for one alpha, which with an update's rank gives its scale. This is the alpha that fits most of the
+// updates; what the others need beside it is multiplied into their B. Never 0: that would mean "no alpha".
 float common_alpha(const Adapter& adapter) {
     std::map<float, size_t> counts;
     for (const Update& update : adapter.updates) {

@@ -53,7 +53,7 @@ std::string alternatives(const Range& range, Text&& text) {
     return "(" + out + ")";
 }
 
-// A regular expression for the modules: the towers for images and sound have modules of the same last names.
+// A regular expression for the modules, because names alone would also match those of the towers for images and sound.
 std::string target_pattern(const Adapter& adapter, size_t n_layers) {
     std::set<uint32_t> layers;
     std::set<Target> targets, others;

@@ -40,7 +40,7 @@ T get(std::span<const uint8_t> bytes, size_t at) {
     return value;
 }
 
-// What the entry's header has in both places.
+// The fields that an entry has both before its bytes and in the list at the end.
 void put_common(Out& out, const ZipEntry& entry, uint32_t crc) {
     out.put<uint16_t>(kVersion);
     out.put<uint16_t>(kUtf8Names);

@@ -27,12 +27,12 @@ struct Active;
 
 enum class LogitsWanted : uint8_t {
     none,
-    kept,  // those of the last token, but they stay where they are: a stream of tokens begins with them
+    kept,  // those of the last token, left on the backend: begin_stream() chooses the first token from them
     last,  // [vocabulary]
     all,   // [tokens, vocabulary]
 };
 
-// What a runner remembers goes out and comes in as pieces, one after the other.
+// How a runner's memory is saved and restored: in pieces, one after the other.
 using PutState = std::function<Task<Status>(Bytes piece)>;
 using GetState = std::function<Task<Result<Bytes>>(uint64_t size)>;
 
@@ -79,8 +79,8 @@ class Runner {
     // The next token, or nothing when the caller has to choose it from the logits. `allowed` (sample/sampler.h) is looked
     // at in a limited stream only.
     virtual Task<Result<std::optional<int32_t>>> next_token(std::span<const uint32_t> allowed, Cancel cancel);
-    // Ends the stream; of what was chosen only the first `accepted` tokens count. Afterwards the runner holds those it
-    // has already appended, perhaps not the last one.
+    // Ends the stream and forgets what was chosen beyond the first `accepted` tokens. The last of those may not have
+    // gone through the model yet: position() says what the runner holds.
     virtual Task<Status> end_stream(uint32_t accepted);
 };
 

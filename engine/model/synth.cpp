@@ -24,15 +24,15 @@ Content content_of(const TensorBlueprint& tensor) {
     const std::string_view name = tensor.name;
     const float of_row = 1 / std::sqrt(float(tensor.ne[0]));
     if (name.ends_with(".layer_output_scale.weight")) return {.centre = 1};
-    // The products of queries and keys are not divided by anything: the norms see to it that they stay near 1.
+    // Gemma 4 does not divide q · k by √dim. Small weights in the norm of k keep the products near 1 all the same.
     if (name.ends_with(".attn_k_norm.weight")) return {.centre = of_row, .deviation = of_row / 20};
-    // What goes into the router is divided by the root of the width already.
+    // The router's input is divided by √width before, so its weights need not be small.
     if (name.ends_with(".ffn_gate_inp.weight")) return {.deviation = 1};
     if (tensor.ne.size() == 1) return {.centre = 1, .deviation = 0.05f};
     return {.deviation = of_row};
 }
 
-// Full layers rotate the first pairs of a head only: the others' frequencies are divided by so much that they stand.
+// Full layers rotate only the first pairs of a head. The frequencies of the others are divided by 1e30, which stops them.
 void fill_rope_freqs(float rotated, std::span<float> out) {
     const auto first = size_t(rotated * float(out.size()));
     std::ranges::fill(out.first(first), 1.0f);
@@ -43,7 +43,7 @@ void fill_rope_freqs(float rotated, std::span<float> out) {
 void fill_blocks(const SynthPlan& plan, size_t number, uint64_t seed, uint64_t first, std::span<uint8_t> out) {
     const TensorBlueprint& tensor = plan.tensors[number];
     const Content content = content_of(tensor);
-    // Far apart whatever the seed: a person's seeds are small numbers, one after the other.
+    // Spread over all bits, because people choose seeds like 1, 2, 3, and neighbours would give similar noise.
     const quant::Noise noise{.seed = (seed * 4096 + number) * 0x9E3779B97F4A7C15u, .deviation = content.deviation};
     quant::fill_noise(plan.types[number], noise, first, out);
     const bool is_rope = tensor.name == "rope_freqs.weight";

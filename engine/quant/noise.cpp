@@ -16,7 +16,8 @@ class Bits {
         : at_(U32x4{0, 1, 2, 3} + uint32_t(first_word)), low_(uint32_t(seed)), high_(uint32_t(seed >> 32)) {}
 
     U32x4 next() {
-        // Without the second half of the seed in the middle, two seeds would give one sequence, shifted.
+        // Were the seed only added to the position, two seeds would give the same sequence, shifted: so half of it comes in
+        // later.
         U32x4 x = at_ * 0x9E3779B1u + low_;
         at_ += 4;
         x = (x ^ x >> 16) * 0x85EBCA6Bu + high_;
@@ -30,14 +31,14 @@ class Bits {
     uint32_t high_;
 };
 
-// The standard deviation of integers spread evenly over so many neighbours: sqrt((n² − 1) / 12).
+// The standard deviation of n neighbouring integers that are equally likely: sqrt((n² − 1) / 12).
 constexpr float kDeviationOf16 = 4.6098f;
 constexpr float kDeviationOf32 = 9.2331f;
 constexpr float kDeviationOf64 = 18.4730f;
 constexpr float kDeviationOf255 = 73.6116f;
 
-// Scales of blocks, as halves: 16 to choose from, between 0.9 and 1.1 of the wanted one. Were they all equal, a program
-// that takes the wrong block's would go unnoticed.
+// Scales of blocks, as halves: 16 to choose from, between 0.9 and 1.1 of the wanted one. Were they all equal, a kernel
+// that reads the scale of the wrong block would go unnoticed.
 using Halves = std::array<uint16_t, 16>;
 
 float variation(size_t i) {

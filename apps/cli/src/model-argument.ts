@@ -19,7 +19,7 @@ export async function openModelBytes(argument: string, signal?: AbortSignal): Pr
         if (kept?.state === 'complete') return await openDownloaded(kept);
         return { sources: await openHttp(argument, signal ? { signal } : {}), origin: argument };
     }
-    // Also other addresses are better answered as addresses than as odd file names.
+    // Without this, ftp://… would be looked for as a file, and the answer would be that there is no such file.
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(argument)) {
         throw new LapidaryError('invalid_argument', `'${argument}' cannot be read, only http: and https: addresses`);
     }
@@ -60,7 +60,7 @@ export async function withModel<Result>(
         try {
             return await work({ ...bytes, engine, model });
         } finally {
-            // What matters was said by then: a failure to tidy up must not hide it.
+            // An error here must not hide the one that `work` may have thrown.
             await model.close().catch(() => undefined);
         }
     } finally {

@@ -23,7 +23,7 @@ export async function writeWhole(folder: string, files: readonly { name: string;
     }
 }
 
-/** Some disks only say that they are full when they are asked to keep their word. */
+/** Some disks take every byte and report only when the data is flushed that they were full. */
 async function writeThrough(file: string, bytes: Uint8Array): Promise<void> {
     const handle = await fs.open(file, 'w');
     try {

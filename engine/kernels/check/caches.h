@@ -17,11 +17,12 @@ void pack_row(KvFormat kv, std::span<const float> row, uint8_t* bytes, uint8_t* 
 // some 1e-6, and that is enough to round a few elements the other way. Rounding wrongly is off by several times as much.
 double stored_limit(KvFormat kv);
 
-// How far what is computed with such a row may be off therefore; keys that were there before make no difference.
+// How far a result may be off because the row it has just stored was rounded the other way. Rows that were in the cache
+// before are given to both sides and add nothing.
 double own_row_limit(KvFormat kv);
 
-// Whether f32 might round an element of this row, or the scale of some, the other way: then a key is another one, and
-// there is more than one right answer. Of i16 there is always some such element, of next to no weight.
+// Whether an element of this row, or a scale, is so close to the middle between two stored values that f32 might round it
+// either way: then there is more than one right answer. In i16 some element always is, but it changes next to nothing.
 bool undecided(KvFormat kv, std::span<const double> row);
 
 // [ring, kv_heads, dim]; position p is at p mod ring.
@@ -59,13 +60,13 @@ struct Found {
 Found attend(std::span<const double> q, const Cache& keys, const Cache& values, uint32_t kv_head, uint32_t begin,
              uint32_t end);
 
-// What the parts of an attention have left, at random (attention_decode.wgsl).
+// Random results of the parts into which attention_decode.wgsl divides the keys, and what they come to together.
 struct Parts {
     std::vector<float> values;     // [heads, most, dim]
     std::vector<float> stats;      // [heads, most, 2]: (largest, sum)
     std::vector<double> together;  // [heads, dim]
 };
-// `splits` of the `most` there is room for are there; the others hold what must not be read.
+// Of the `most` parts there is room for, the first `splits` are filled. The others hold noise that must not be read.
 Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, uint32_t splits);
 
 // Into how many parts so many keys go, and how many a part has where there is room for all parts (common.wgsl).

@@ -26,7 +26,7 @@ struct CacheLayout {
     size_t dim = 0;
 };
 
-// An expected value that says: the kernel has no business here.
+// As an expected value: the kernel must leave this element alone.
 inline constexpr double kUntouched = std::numeric_limits<double>::quiet_NaN();
 
 struct Array {

@@ -11,7 +11,7 @@
 namespace lapidary::kernels::check {
 namespace {
 
-// Cases under way: enough to keep the host's compiler busy, few enough to be of no weight.
+// Cases under way: enough to keep the host's compiler busy, few enough to need little memory.
 constexpr size_t kAtOnce = 8;
 
 // Every way to make this kernel that the device allows.

@@ -17,14 +17,15 @@ std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w)
 std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const double> dy);
 std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const float> dy);
 
-// Pair i is (x[i], x[i + dim / 2]), turned by position · frequency. The last quarter of the pairs stands still.
+// Turns pair i, (x[i], x[i + dim / 2]), by position · its frequency. The last quarter of the pairs has frequency 0.
 void rope(std::vector<double>& x, uint32_t position);
 // The same the other way round.
 void rope_back(std::vector<double>& x, uint32_t position);
 
-// [dim / 2, 4]: turns a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
+// [dim / 2, 4]: by how many turns a pair goes on with each position, as three floats whose sum is more exact than one (the
+// first two have 12 significant bits), and a zero.
 std::vector<float> rates_of(uint32_t dim);
-// [dim / 2, 2]: cos and sin of how far they are turned.
+// [dim / 2, 2]: cos and sin of the angle of each pair at this position.
 std::vector<float> turns_of(uint32_t dim, uint32_t position);
 
 }  // namespace lapidary::kernels::check

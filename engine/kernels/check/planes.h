@@ -5,7 +5,7 @@
 
 namespace lapidary::kernels::check {
 
-// Numbers in a unit of 64, and the sums of its runs of 16, which come behind those of all units.
+// What a unit says: 64 numbers, and the sums of its four runs of 16. (In memory all sums come behind all numbers.)
 inline constexpr size_t kUnitNumbers = 64 + 4;
 
 inline size_t units_of(size_t elements) {
@@ -15,7 +15,7 @@ inline size_t units_of(size_t elements) {
 // x, zeros behind it to fill the last unit, as planes.
 Array given_planes(std::span<const double> x);
 
-// What a kernel writes that makes planes of x.
+// What a kernel that turns x into planes should write.
 Array planes_written(Random& random, std::span<const double> x);
 
 // What `bytes` of planes say: kUnitNumbers a unit.

@@ -332,7 +332,7 @@ function textOf(content: PromptMessage['content']): string {
         .join('');
 }
 
-/** The work goes on for the others who wait for it. */
+/** Stops waiting, not the work: others may wait for it too. */
 async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
     if (!signal) return await work;
     let stop: () => void = () => undefined;

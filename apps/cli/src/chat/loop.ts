@@ -170,7 +170,7 @@ async function answering(interrupts: Interrupts, work: (...show: Show) => Promis
 
 async function save(conversation: Conversation, file: string, say: (line: string) => void): Promise<void> {
     try {
-        // Never over something that is there already: a conversation is saved with a slip of the finger.
+        // `wx` refuses a file that exists: a wrong name is quickly typed, and would overwrite something else.
         await fs.writeFile(file, `${JSON.stringify({ messages: conversation.messages }, null, 2)}\n`, { flag: 'wx' });
         say(`Saved to ${file}.`);
     } catch (error) {

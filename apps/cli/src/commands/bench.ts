@@ -24,7 +24,7 @@ interface Flags {
     json?: boolean;
 }
 
-/** The part of what a copy moves, read and written, that reading the weights of a token reaches. */
+/** How fast weights are read while decoding, as a share of the bytes a second that copying memory reads and writes. */
 export function bandwidthShare(measured: JsonObject, copyBytesPerSecond: unknown): number | null {
     const { weight_bytes_per_token: bytes, decode_gpu_ms: ms } = measured;
     if (typeof bytes !== 'number' || typeof ms !== 'number' || typeof copyBytesPerSecond !== 'number' || ms <= 0) return null;

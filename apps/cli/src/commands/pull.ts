@@ -39,7 +39,7 @@ export function addPull(program: Command, interrupts: Interrupts): void {
             if (model.problem !== undefined) throw new LapidaryError('unsupported', `${model.title} cannot be used: ${model.problem}`);
             const here = await models.find(model.name);
             if (here && isSame(here, model)) return say(sentenceOf(here, 'is here already'));
-            // The catalogue's first source may be out of reach: what came from there is not replaced by the next one's.
+            // The source it came from may be out of reach just now. A complete model is not replaced by another source's file.
             if (here?.state === 'complete' && here.source !== model.source) return say(hereAnyway(here));
             await introduce(model, here, flags, signal);
             await download(model, models, signal);
@@ -71,7 +71,7 @@ function hereAnyway(here: KeptModel): string {
     return `${sentenceOf(here, 'is here already')}; its source cannot be asked for a newer one now`;
 }
 
-/** Complete, and what the source has now. */
+/** Whether it is complete and the very files that the source has now. */
 function isSame(here: KeptModel, { files }: ResolvedModel): boolean {
     const version = ({ sha256, url, validator }: Pick<ModelFile, 'sha256' | 'url' | 'validator'>) => sha256 ?? `${url} ${validator}`;
     return here.state === 'complete' && here.files.map(version).join('\n') === files.map(version).join('\n');
@@ -98,7 +98,7 @@ async function introduce(model: ResolvedModel, here: KeptModel | undefined, flag
     else if (fit && !fit.fits && canAsk() && !(await askYesNo('Get it all the same?', signal))) throw declined();
 }
 
-/** What names no licence is not known to be free. */
+/** Where no licence is named there is nothing to agree to; `introduce` has said so. */
 function needsAgreement(licence: Licence | undefined): boolean {
     return licence?.mustAgree ?? false;
 }

@@ -47,6 +47,6 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
         const [first, second] = await Promise.all([fs.stat(a), fs.stat(b)]);
         return first.dev === second.dev && first.ino === second.ino;
     } catch {
-        return false; // the one does not exist yet, or the other is no file
+        return false; // one of them does not exist
     }
 }

@@ -35,7 +35,7 @@ export function addSearch(program: Command, interrupts: Interrupts): void {
 
 function describe(found: readonly HubRepository[], query: string, device: Device | undefined): string {
     const { bold, dim } = colours(process.stdout);
-    // What cannot be used is not what somebody looks for who did not ask for everything.
+    // Repositories without a file that can be used are left out.
     const shown = found.filter(({ models }) => models.length > 0);
     if (shown.length === 0) return `nothing found for '${query}'`;
     const blocks = shown.map((repository) => {

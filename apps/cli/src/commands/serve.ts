@@ -27,7 +27,7 @@ interface Flags {
 
 const webRoot = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
-// As long as a person is willing to look at a terminal that does not come back.
+// How long answers under way may take to end after Ctrl-C: a person is waiting for the terminal.
 const graceMs = 5000;
 
 export function addServe(program: Command, interrupts: Interrupts): void {
@@ -59,7 +59,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
             if (adapter.length > 0 && flags.model === undefined) {
                 throw new UsageError('--adapter belongs to a model: give --model');
             }
-            const { startServer } = await import('../serve/server.js'); // half of all modules, for this command alone
+            const { startServer } = await import('../serve/server.js'); // loaded late: half of all modules are for this command alone
             const server = await startServer({
                 ...rest,
                 adapters: adapter.length > 0 ? await readAdapters(adapter) : undefined,

@@ -156,7 +156,7 @@ async function train(
         for (const file of listOf(exported.json['files'])) {
             const begin = Number(file['offset']);
             const bytes = exported.blob.slice(begin, begin + Number(file['size']));
-            // PEFT's names are fixed; the other one's is ours.
+            // PEFT looks for its files by their names; the GGUF file may be called anything.
             const name = format === 'gguf' ? 'adapter.gguf' : path.basename(String(file['name']));
             files.push({ name, bytes });
         }

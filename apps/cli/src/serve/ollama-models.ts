@@ -43,7 +43,7 @@ export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodi
         const name = modelOf(body);
         const entry = typeof name === 'string' ? await service.catalogue.find(name) : undefined;
         if (!entry || !(await isWhole(entry))) throw onlyRead();
-        // What is there need not be brought.
+        // The model is here already, so there is nothing to pull.
         if (!readStream(body)) return c.json({ status: 'success' });
         const lines = ['pulling manifest', 'success'].map((status) => `${JSON.stringify({ status })}\n`);
         return c.body(lines.join(''), 200, { 'content-type': 'application/x-ndjson' });

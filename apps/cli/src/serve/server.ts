@@ -105,9 +105,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
             keepAliveInitialDelay: silenceMs,
         },
         getRequestListener(app.fetch, {
-            // The engine has its own ideas about fetch.
+            // Hono would replace the global Request and Response, which the engine uses for fetch.
             overrideGlobalObjects: false,
-            // It would cut off a client that is still sending; Node takes the rest and has its own patience.
+            // Hono would cut off a client that is still sending. Node reads the rest, and has time limits of its own.
             autoCleanupIncoming: false,
             errorHandler: () => new Response('the request is not valid\n', { status: 400 }),
         }),

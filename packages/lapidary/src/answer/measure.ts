@@ -27,7 +27,7 @@ export class Stopwatch {
     }
 
     timings({ prompt_ms, completion_ms, completion_tokens }: GenerateResult): Timings {
-        // The first token comes with the prompt: the time of the answer is that of the others.
+        // The first token is chosen when the prompt has been read, so `completion_ms` is the time of the others only.
         const later = completion_tokens - this.known - 1;
         return {
             prompt_ms,

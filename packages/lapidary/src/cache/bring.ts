@@ -103,7 +103,7 @@ class Bringing {
         return this.parts.entries.find((entry) => entry.version === version)?.key ?? key;
     }
 
-    /** Other versions: unfinished ones never will be finished, and finished ones are replaced once the new one is. */
+    /** Removes other versions: unfinished ones at once, finished ones only when the new one is complete. */
     private async clearOthers(key: string, alsoComplete: boolean): Promise<void> {
         const { fs, entries } = this.parts;
         for (const entry of entries) {
@@ -162,7 +162,7 @@ class Bringing {
         return actual;
     }
 
-    /** What can be gone on with. Leftovers that cannot are removed before anything new is written. */
+    /** What an earlier attempt left that this one can use. Anything else is removed before something new is written. */
     private async prepare(key: string, header: Header): Promise<{ state: JournalState | undefined; adopt: boolean }> {
         const { fs } = this.parts;
         const state = await readJournal(fs, journalFile(key));
@@ -170,7 +170,7 @@ class Bringing {
         const bytes = files.find(({ name }) => name === dataFile(key) || name === partFile(key));
         const known = state?.header;
         const same = known?.id === header.id && known.size === header.size && known.sha256 === header.sha256;
-        // Bytes that nothing tells from those of another version are not gone on with.
+        // Without a digest or a version we cannot know that the bytes on disk belong to this file: then it begins anew.
         const sameVersion = same && (header.sha256 !== null || (canResume(header) && isVersion(known, header)));
         // Once complete, or of unknown history: the digest can vouch for bytes when the journal does not.
         const orphan = !state || (same && state.done === undefined && bytes?.name === dataFile(key));
@@ -190,7 +190,7 @@ class Bringing {
         for (let cause = refused; ; cause = undefined) {
             const available = await this.available(needed, file);
             if (!cause && needed <= available) return;
-            // What it refused to take is not there, whatever it promises.
+            // The storage has just refused to take more, so the room that it still promises does not exist.
             await this.tellShortage(needed, needed <= available ? 0 : available, key, cause);
         }
     }

@@ -172,7 +172,7 @@ async function lock(file: string): Promise<() => Promise<void>> {
         } catch (error) {
             if (systemCode(error) !== 'EEXIST') throw error;
             const owner = Number(await fs.readFile(mine, 'utf8').catch(() => ''));
-            // Between its making and its first byte there is nobody's number in it: the next try sees one.
+            // No number: somebody has made the file and not written to it yet. The next try will find one.
             if (tries > 3 || (owner > 0 && isAlive(owner))) throw new BusyError(`'${file}'`, { by: 'program' });
             if (owner > 0) await fs.rm(mine, { force: true });
             else await new Promise((resolve) => setTimeout(resolve, 20));

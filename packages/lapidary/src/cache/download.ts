@@ -154,7 +154,7 @@ export class Download {
                 this.startOver();
                 assembly = new Assembly(this.chunks, run.first);
             }
-            // Who asks to be left alone for a while is not asked before.
+            // A server that names a time (Retry-After) is not asked again before.
             const asked = (passing.waitSeconds ?? 0) * 1000;
             const wait = Math.max(Math.min(retry.retryDelayMs * 2 ** (failures - 1), longestPauseMs), asked);
             const why = { reason: passing.message, seconds: wait / 1000 };

@@ -125,7 +125,7 @@ export function canResume({ etag, modified, sha256 }: Header): boolean {
     return etag !== null || modified !== null || sha256 !== null;
 }
 
-/** Whether as much can be kept account of. Everything that is made after these numbers is made after this. */
+/** Whether a journal can describe a file of this size. Checked before anything is allocated by these numbers. */
 export function fits(size: number, chunkBytes: number): boolean {
     if (!Number.isSafeInteger(size) || size < 0 || Object.is(size, -0) || size > mostFileBytes) return false;
     if (!Number.isSafeInteger(chunkBytes) || chunkBytes <= 0 || chunkBytes > largestChunk) return false;

@@ -294,7 +294,7 @@ class CopiedFile implements WritableFile {
     }
 
     async grantable(size: number): Promise<number> {
-        return size; // to try would be to copy the file
+        return size; // trying it would copy the whole file
     }
 
     async truncate(size: number): Promise<void> {

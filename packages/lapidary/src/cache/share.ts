@@ -34,7 +34,7 @@ class WebLocks implements Locks {
             return await work();
         };
         try {
-            // The browser refuses both at once; what does not wait need not be stopped.
+            // Web Locks refuse `ifAvailable` together with a `signal`. The former never waits, so nothing need stop it.
             return await this.manager.request(name, ifFree ? { ifAvailable: true } : signal ? { signal } : {}, run);
         } catch (error) {
             if (!began && signal?.aborted) throw cancelledError();
@@ -62,7 +62,7 @@ export class LocalLocks implements Locks {
             return await work();
         } finally {
             release();
-            // One who gave up waiting is done before those in front of them.
+            // Who gave up waiting still has others in front of them: the next in line has to wait for those.
             if (held) leave();
             else void tail.then(leave);
         }

@@ -19,7 +19,7 @@ export type CatalogueSource =
     /** It is there already. */
     | { kind: 'builtin' };
 
-/** Bytes, in order of how well they must be known: all of them are `about`. */
+/** Bytes, none of them exact: the exact size is asked of the source when a model is downloaded. */
 export interface Weight {
     /** Of the files. */
     about: number;

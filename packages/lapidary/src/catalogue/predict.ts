@@ -38,9 +38,9 @@ const cpuLimit = 3.5e9;
 /** What takes more of the memory than this leaves little for anything else. */
 const roomy = 0.75;
 /**
- * Of the memory's bandwidth, what reading packed weights reaches; and the part of a token's time that no bandwidth
- * helps. For an H200 they say 267 tokens a second for E2B and 80 for the 31B; 252 and 46 were measured
- * (docs/performance.md).
+ * The share of the memory's bandwidth that reading packed weights reaches, and the time of a token that more bandwidth would
+ * not shorten. They are cautious: for an H200 they predict 267 tokens a second for E2B and 80 for the 31B, and
+ * docs/performance.md has more than that.
  */
 const efficiency = 0.4;
 const fixedMs = 3;

@@ -14,8 +14,8 @@ interface Kept {
     turns: number;
 }
 
-// For so many uses of the others a conversation is worth keeping, and for as many more every time that it went on, up to
-// a limit: a question that stood alone, such as a program's wish for a title, is worth less.
+// A conversation is kept while the others are used so many times, and for as many more for every turn it has had, up to a
+// limit. So a single question, such as a program's wish for a title, makes room sooner than a long conversation.
 const usesPerTurn = 8;
 const mostTurns = 8;
 
@@ -82,8 +82,8 @@ export class Conversations {
     private leastWorth(): Kept {
         const first = this.kept.reduce((one, other) => (until(other) < until(one) ? other : one));
         if (until(first) < this.uses) return first;
-        // All are worth keeping. Of those that have not gone on, the first may be the beginning of a conversation and
-        // what came after it the questions that a program asks beside it.
+        // All are worth keeping. Give up the latest that has had a single turn: an older one may be the beginning of
+        // a conversation, and the later ones are probably questions that a program asks beside it.
         const single = this.kept.filter(({ turns }) => turns === 0);
         return single.reduce((one, other) => (other.lastUse > one.lastUse ? other : one), single[0] ?? first);
     }

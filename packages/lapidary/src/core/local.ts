@@ -80,7 +80,7 @@ export class LocalCore implements Core {
         private readonly options: CoreOptions,
         private readonly context: LocalContext,
     ) {
-        // Who brings a module has chosen.
+        // A module of the caller’s own is taken for the one with everything in it.
         this.hasWorkshop = options.workshop ?? options.wasm !== undefined;
     }
 
@@ -323,7 +323,7 @@ export class LocalCore implements Core {
             const { backend, why } = await choose(gpu);
             if (!this.current) await this.context.onOpened?.(description, backend);
             throwIfCancelled(signal);
-            // The CPU reads every weight where it is.
+            // The CPU has no table to leave in the file: `gpu` here means "load everything".
             const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
             const context = fittingContext(description, this.options.contextLength);
             if (context < (this.options.contextLength ?? 0)) {

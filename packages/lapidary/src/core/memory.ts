@@ -20,7 +20,7 @@ export function memoryNeeds(
     points.sort((a, b) => a.length - b.length);
     const [short, long] = points;
     if (!short) return undefined;
-    // Beyond the sliding window, which the shorter of the two covers, it grows by the same amount a token.
+    // Both lengths are beyond the sliding window, and from there on every token adds the same amount.
     const slope = long ? (long.bytes - short.bytes) / (long.length - short.length) : short.bytes / short.length;
     const wanted = Math.min(contextLength, typeof longest === 'number' ? longest : contextLength);
     return {

@@ -21,7 +21,7 @@ export function serveCore(port: Port): void {
         if (!core) throw new LapidaryError('internal', 'the engine was asked before it was loaded');
         return core;
     };
-    /** What the page makes of it is the page's business. */
+    /** Nothing here depends on what the page answers, or on whether it does. */
     const tellPage = (method: string, args: unknown) => void peer.call(method, args).catch(() => undefined);
     const peer: Peer = new Peer(port, {
         load: async ({ source, options }: LoadArgs, { signal, emit }) => {

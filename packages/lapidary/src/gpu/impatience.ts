@@ -1,11 +1,11 @@
-// Firefox looks only every 100 ms whether the GPU has finished, unless something is submitted meanwhile. So while somebody
-// waits, nothing is submitted, again and again.
+// Firefox looks only every 100 ms whether the GPU has finished, and also whenever something is submitted. So while somebody
+// waits, empty lists of commands are submitted every few milliseconds.
 import type { GpuDevice } from './device.js';
 
-/** How long between two of them at first; afterwards a part of the time that has been waited already. */
+/** The pause before the first of them; later pauses are a part of the time that has been waited already. */
 const firstMs = 4;
 const part = 1 / 16;
-/** Who looks by itself this often needs no help. */
+/** Firefox looks this often by itself, so longer pauses would be of no use. */
 const lastMs = 100;
 
 /** What has to do with time, so that tests can have their own. */
@@ -32,7 +32,7 @@ export class Impatience {
     /** The answer to something that was submitted, as soon as it can be had. */
     async until<Result>(answer: Promise<Result>): Promise<Result> {
         this.waiting++;
-        // Whoever comes anew is worth asking for often.
+        // Somebody new waits, perhaps for something short: begin with short pauses again.
         this.waitedMs = 0;
         this.rest();
         this.ask();

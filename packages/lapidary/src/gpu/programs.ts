@@ -55,7 +55,7 @@ function encode(pass: GPUComputePassEncoder, commands: readonly Command[]): void
     for (const { pipeline, group, x, y, z } of commands) {
         if (pipeline !== null) pass.setPipeline(pipeline);
         if (group !== null) pass.setBindGroup(0, group);
-        // In Node every argument costs a tenth of a microsecond, and most grids are lines.
+        // In Node every argument costs a tenth of a microsecond, and most grids have one dimension only.
         if (y === 1 && z === 1) pass.dispatchWorkgroups(x);
         else pass.dispatchWorkgroups(x, y, z);
     }

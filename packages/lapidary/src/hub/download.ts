@@ -151,7 +151,7 @@ export class Download {
         this.tell({ phase, done, total: total || this.current.total, rate, etaSeconds, again, ...problem });
     }
 
-    /** What is not said of a problem is that there is none. */
+    /** A problem is gone unless the change names one. */
     private tell(change: Partial<DownloadState>): void {
         const { problem: _, ...before } = this.current;
         this.current = { ...before, ...change };

@@ -4,7 +4,7 @@ import { KeptModels, type KeptModel, type PullOptions, type PullProgress } from 
 import { problemOf, type Problem } from './problem.js';
 import type { ResolvedModel } from './resolve.js';
 
-/** An error does not survive the way out of a worker whole; what it means does. */
+/** An error loses its class on the way out of a worker; a Problem is plain data and arrives as it is. */
 export type Outcome = { kept: KeptModel } | { problem: Problem };
 
 export type Downloader = (
@@ -12,7 +12,7 @@ export type Downloader = (
     options: { signal: AbortSignal; onProgress: (progress: PullProgress) => void },
 ) => Promise<Outcome>;
 
-/** What Download tries again by itself needs little patience here. */
+/** Few, because Download (download.ts) starts a failed download again by itself. */
 const few: Pick<PullOptions, 'retries'> = { retries: 2 };
 
 export function downloadInto(find: () => Promise<KeptModels | undefined>): Downloader {

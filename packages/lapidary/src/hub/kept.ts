@@ -133,7 +133,7 @@ export class KeptModels {
         try {
             await this.bringAll(model, manifest, options);
         } catch (error) {
-            // Of what never began nothing is left behind.
+            // Without a byte of any of its files, the manifest would only list a model that is not there.
             const begun = await Promise.all(manifest.files.map((file) => this.begun(file))).catch(() => [true]);
             if (!begun.includes(true)) await this.fs.remove(manifestFile(manifest.name)).catch(() => undefined);
             throw error;

@@ -49,7 +49,7 @@ export function manifestOf(model: ResolvedModel, created: number): Manifest {
     };
 }
 
-/** Names differ in more than what file names may differ in. */
+/** A file name can hold only a part of a model’s name, so a hash keeps those apart that would look the same. */
 export function manifestFile(name: string): string {
     const readable = name.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 60) || 'model';
     return `${readable}.${shortName(name.toLowerCase())}${ending}`;
@@ -61,7 +61,7 @@ export async function writeManifest(fs: CacheStorageFs, manifest: Manifest): Pro
     const made = `${target}.new`;
     await writeWhole(fs, made, bytes);
     if (await fs.move(made, target)) return;
-    // Where nothing can be renamed: half of it, should this be the last moment, counts as none.
+    // Nothing can be renamed here. Should this be interrupted, half a manifest is left, which counts as none.
     await writeWhole(fs, target, bytes);
     await fs.remove(made);
 }

@@ -69,7 +69,7 @@ export interface ResolveOptions extends AskOptions {
     endpoints?: Endpoints;
 }
 
-/** More pieces than that nobody asks for one by one. */
+/** Each piece of a split model is asked for its size, so there is a limit to how many. */
 const mostUrlPieces = 200;
 
 export async function resolveModel(text: string, options: ResolveOptions = {}): Promise<ResolvedModel> {

@@ -111,6 +111,6 @@ async function storageEstimate(): Promise<{ quota: number; usage: number } | und
         const { quota, usage } = await navigator.storage.estimate();
         return quota === undefined || usage === undefined ? undefined : { quota, usage }; // WebKitGTK tells neither
     } catch {
-        return undefined; // pages without a home of their own may not ask
+        return undefined; // refused to pages without an origin, such as sandboxed frames
     }
 }

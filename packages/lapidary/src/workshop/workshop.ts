@@ -340,7 +340,7 @@ export class Workshop {
         });
     }
 
-    /** Twice is once. */
+    /** Removing what is already gone does nothing. */
     private async remove(from: Map<string, Kept>, what: 'adapter' | 'data' | 'train', id: string): Promise<void> {
         const kept = from.get(id);
         from.delete(id);
@@ -386,7 +386,7 @@ class Pace {
     }
 }
 
-/** What `interrupt` is while one is under way. */
+/** Stands in `interrupt` once it was called, so that a second call does nothing. */
 const interrupted = () => undefined;
 
 function found<Thing>(from: Map<string, Thing>, id: string, what: string): Thing {
