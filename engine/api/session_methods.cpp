@@ -44,8 +44,10 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
     const std::string fallback = model.gpu_weights != nullptr ? "gpu" : "cpu";
     const std::string backend = call.args.has("backend") ? CO_TRY(call.args.string("backend")) : fallback;
     if (backend == "gpu" && model.gpu_weights != nullptr) {
+        const auto block =
+            uint32_t(CO_TRY(call.args.integer_or("block", 1, infer::kMostTogether, infer::kMostTogether)));
         auto runner = CO_TRY(co_await infer::GpuRunner::create(
-            model.gpu_weights, {.context = context, .kv = CO_TRY(kv_of(call))}, call.cancel));
+            model.gpu_weights, {.context = context, .kv = CO_TRY(kv_of(call)), .block = block}, call.cancel));
         open->gpu = runner.get();
         co_return with(std::move(runner));
     }
@@ -62,7 +64,7 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
     co_return with(std::make_unique<reference::Forward>(config, CO_TRY(model.weights()), model.cpu_weights, context));
 }
 
-// {model, context, backend, kv} → {session, context}
+// {model, context, backend, kv, block} → {session, context}
 Task<Result<Reply>> Api::session_create(Call& call) {
     const auto model = CO_TRY(model_of(call));
     const auto config = CO_TRY(model->config());

@@ -43,6 +43,8 @@ class PlanDevice final : public Device {
         for (const auto& [id, commands] : programs_) out.push_back(id);
         return out;
     }
+    // What was run, in order.
+    [[nodiscard]] const std::vector<Id>& runs() const { return runs_; }
     [[nodiscard]] uint64_t bytes() const {
         uint64_t sum = 0;
         for (const auto& [id, buffer] : buffers_) sum += buffer.bytes;
@@ -91,7 +93,7 @@ class PlanDevice final : public Device {
         programs_[++last_] = {commands.begin(), commands.end()};
         return last_;
     }
-    void run(Id) override {}
+    void run(Id program) override { runs_.push_back(program); }
     Task<Result<double>> time(Id, uint32_t, Cancel) override { co_return 0.0; }
     Task<Status> sync(Cancel) override { co_return Status{}; }
 
@@ -102,6 +104,7 @@ class PlanDevice final : public Device {
     std::map<Id, Pipeline> pipelines_;
     std::map<Id, Group> groups_;
     std::map<Id, std::vector<Command>> programs_;
+    std::vector<Id> runs_;
 };
 
 }  // namespace lapidary::gpu

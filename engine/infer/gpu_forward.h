@@ -18,15 +18,20 @@
 
 namespace lapidary::infer {
 
+// Tokens that go through the layers together, at most.
+inline constexpr uint32_t kMostTogether = 512;
+
 struct GpuOptions {
     uint32_t context = 4096;
     KvFormat kv = kDefaultKvFormat;
+    // Tokens that go through the layers together here: a driver ends what keeps a slow GPU busy for seconds, and a smaller
+    // block is done sooner.
+    uint32_t block = kMostTogether;
 };
 
 class GpuForward {
   public:
-    // Tokens that go through the layers together, at most.
-    static constexpr uint32_t kMaxBlock = 512;
+    static constexpr uint32_t kMaxBlock = kMostTogether;
     static constexpr std::array<uint32_t, 4> kBlocks = {1, 16, 128, kMaxBlock};
     // Rows of logits computed together, at most.
     static constexpr uint32_t kLogitRows = 16;

@@ -66,7 +66,9 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     // the last one does, by itself.
     const bool wants_last = wanted == LogitsWanted::last || wanted == LogitsWanted::kept;
     const bool can_skip = forward_->config().shared_kv_layers > 0 && wanted != LogitsWanted::all;
-    const uint32_t largest = wanted == LogitsWanted::all ? GpuForward::kLogitRows : GpuForward::kMaxBlock;
+    const uint32_t most_together = forward_->options().block;
+    const uint32_t largest =
+        wanted == LogitsWanted::all ? std::min(GpuForward::kLogitRows, most_together) : most_together;
     std::vector<float> logits;
     Status status;
     for (size_t done = 0; done < tokens.size() && status;) {
@@ -111,9 +113,9 @@ Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> token
         co_return breathe ? co_await breathe() : Status{};
     };
     Status status;
-    for (size_t done = 0; done < tokens.size() && status; done += GpuForward::kMaxBlock) {
-        status =
-            co_await add_block(tokens.subspan(done, std::min<size_t>(GpuForward::kMaxBlock, tokens.size() - done)));
+    const size_t block = forward_->options().block;
+    for (size_t done = 0; done < tokens.size() && status; done += block) {
+        status = co_await add_block(tokens.subspan(done, std::min(block, tokens.size() - done)));
     }
     if (!status) {
         truncate(start);

@@ -37,6 +37,8 @@ export interface SessionOptions {
     backend?: Backend;
     /** How the GPU keeps keys and values: i16 unless told. */
     kv?: KvFormat;
+    /** Tokens of a prompt that the GPU takes at once: 512 unless told, which is also the most. */
+    block?: number;
     signal?: AbortSignal;
 }
 

@@ -101,6 +101,43 @@ test('a GPU that is lost again and again is given up', async () => {
     await engine.dispose();
 });
 
+test('a prompt that costs the GPU is read in smaller pieces, one whose answer was cut off is not', async () => {
+    const fake = new FakeModel();
+    const log: string[] = [];
+    const engine = await loaded(fake, {}, log);
+    const blocks = () => fake.sessions.map(({ block }) => block);
+    fake.onGenerate = ({ engine: number, finish, fail }) => {
+        if (number < 2) return fail('device_lost', 'the GPU was lost: it took too long');
+        finish({ text: 'Once' });
+    };
+    await engine.chat.completions.create({ messages: hello });
+    assert.deepEqual(blocks(), [undefined, 128, 16]);
+    assert.equal(log.filter((line) => line.includes('tokens at a time from now on')).length, 2);
+
+    await engine.dispose();
+
+    const other = new FakeModel();
+    const writes = await loaded(other);
+    other.onGenerate = ({ engine: number, emit, finish, fail }) => {
+        if (number > 0) return finish({ text: 'Once' });
+        emit({ type: 'text', text: 'Once', tokens: [11] });
+        fail('device_lost', 'the GPU was lost: sleep');
+    };
+    await writes.complete('Say: ');
+    assert.deepEqual(other.sessions.map(({ block }) => block), [undefined, undefined]);
+    await writes.dispose();
+});
+
+test('a text whose vector costs the GPU is read in smaller pieces too', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    let asked = 0;
+    fake.failEmbed = () => (asked++ === 0 ? { code: 'device_lost', message: 'the GPU was lost: it took too long' } : undefined);
+    await engine.embeddings.create({ input: 'A text' });
+    assert.deepEqual(fake.sessions.map(({ block }) => block), [undefined, undefined, 128, 128]);
+    await engine.dispose();
+});
+
 test('when building anew fails, the next call tries it again', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

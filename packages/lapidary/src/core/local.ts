@@ -59,6 +59,10 @@ interface Opened {
 const mostLosses = 3;
 // A driver that restarts is away for a moment.
 const usualPauses = [0, 500, 2000];
+// A driver also restarts when one piece of work keeps a slow GPU busy for seconds, and the next try would do the same: so
+// a prompt whose reading cost the GPU is read in smaller pieces from then on. Where it was lost for another reason that
+// costs little.
+const smallerBlocks = [128, 16];
 
 export class LocalCore implements Core {
     private readonly turns = new Turns();
@@ -67,6 +71,10 @@ export class LocalCore implements Core {
     private opening: Promise<Opened> | undefined;
     /** Why the GPU that was used is no more. */
     private lost: string | undefined;
+    /** A prompt is being read: nothing of its answer has come yet. */
+    private reading = false;
+    /** How much of a prompt the GPU takes at once; undefined: as much as the engine likes. */
+    private block: number | undefined;
     private current: EngineInfo | undefined;
     private hasWorkshop: boolean;
     /** What trains and adapts. */
@@ -120,9 +128,11 @@ export class LocalCore implements Core {
             const report = (tokens: number[]) => {
                 if (request.report_tokens && tokens.length > 0) context.onEvent?.({ type: 'tokens', tokens });
             };
+            this.reading = true;
             const result = await conversations.generate(adapters.length > 0 ? { ...resumed, adapters } : resumed, {
                 ...context,
                 onEvent: (event) => {
+                    this.reading = false;
                     report(told.note(event));
                     if (event.type !== 'tokens') context.onEvent?.(event);
                 },
@@ -151,6 +161,7 @@ export class LocalCore implements Core {
         return await this.inTurn(signal, async (opened) => {
             const { input, truncate } = request;
             const reader = await this.reader(opened, signal);
+            this.reading = true;
             const longest = Math.min(reader.context, request.longest ?? Infinity);
             const out: Embedded = { vectors: [], tokens: 0, truncated: 0 };
             for (const [i, one] of input.entries()) {
@@ -171,6 +182,7 @@ export class LocalCore implements Core {
     async score({ tokens, top }: ScoreRequest, { signal, onProgress }: CallContext): Promise<Logprob[]> {
         return await this.inTurn(signal, async (opened) => {
             const reader = await this.reader(opened, signal);
+            this.reading = true;
             return await reader.score(tokens, {
                 top,
                 adapters: opened.always,
@@ -222,6 +234,7 @@ export class LocalCore implements Core {
     ): Promise<Result> {
         return await this.turns.take(signal, async () => {
             for (let losses = 1; ; losses++) {
+                this.reading = false;
                 try {
                     return await work(await this.ready());
                 } catch (error) {
@@ -236,8 +249,16 @@ export class LocalCore implements Core {
 
     private async lose(error: LapidaryError): Promise<void> {
         this.context.log('warning', `${error.message}; everything on it is made anew`);
+        if (this.reading) this.readInSmallerBlocks();
         if (this.current?.backend === 'gpu') this.lost = error.message;
         await this.giveUp();
+    }
+
+    private readInSmallerBlocks(): void {
+        const block = smallerBlocks.find((smaller) => smaller < (this.block ?? Infinity));
+        if (block === undefined) return;
+        this.block = block;
+        this.context.log('warning', `it was lost while it read a prompt, so prompts are read ${block} tokens at a time from now on`);
     }
 
     /** From the engine for conversations to the one with everything, with the same model. */
@@ -371,6 +392,7 @@ export class LocalCore implements Core {
         return await model.createSession({
             context,
             ...(kv === undefined ? {} : { kv }),
+            ...(this.block === undefined ? {} : { block: this.block }),
             ...(signal ? { signal } : {}),
         });
     }

@@ -30,6 +30,8 @@ export class FakeModel {
     onLoad: (engine: number) => { code: string; message: string } | undefined = () => undefined;
     /** There is no memory for more. */
     mostSessions = Infinity;
+    /** Asked before each text becomes a vector. */
+    failEmbed: () => { code: string; message: string } | undefined = () => undefined;
     onEmbed: (tokens: number[]) => number[] = () => [3, 4];
     private readonly stops = new Map<string, () => void>();
 
@@ -69,7 +71,11 @@ export class FakeModel {
                 else engine.finish(id, { session: ++sessions, context: 64 });
             } else if (method === 'model.tokenize') engine.finish(id, {}, words(call.blob));
             else if (method === 'model.detokenize') engine.finish(id, { text: 'text' });
-            else if (method === 'session.embed') engine.finish(id, {}, floats(this.onEmbed([...call.blob])));
+            else if (method === 'session.embed') {
+                const failure = this.failEmbed();
+                if (failure) engine.fail(id, failure.code, failure.message);
+                else engine.finish(id, {}, floats(this.onEmbed([...call.blob])));
+            }
             else if (method === 'session.generate') this.generate(engine, number, call);
             else engine.finish(id, {});
         };
