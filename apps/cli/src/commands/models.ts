@@ -4,7 +4,7 @@ import { LapidaryError, formatBytes, type ListedModel } from 'lapidary';
 import { catalogue, predict, type Check, type Device, type KeptModel } from 'lapidary/hub';
 import { findStores, keptModelsHere, keptPath, modelsFolder, storeCandidates, thisComputer } from 'lapidary/node';
 import type { Interrupts } from '../interrupt.js';
-import { thisDevice } from '../pull/device.js';
+import { thisDevice, verdictOf } from '../pull/device.js';
 import { ProgressLine, formatBytes as formatBinary, formatTable, safeFor } from '../terminal.js';
 
 interface Flags {
@@ -85,10 +85,11 @@ function describeOllama(models: readonly Listed[]): string {
 
 function describeCatalogue(device: Device): string {
     const rows = catalogue.map(({ names, title, bytes, quantisation, sources, about }) => {
-        const { verdict, tokensPerSecond, pace } = predict(bytes, device);
+        const prediction = predict(bytes, device);
+        const { fits, tokensPerSecond, pace } = prediction;
         const builtin = sources[0]?.kind === 'builtin';
-        const speed = verdict === 'too large' || tokensPerSecond === undefined ? '' : `≈ ${tokensPerSecond} tokens/s, ${pace}`;
-        return [names[0] ?? title, title, builtin ? 'here' : `≈ ${formatBytes(bytes.about)}`, quantisation, verdict, speed, about];
+        const speed = !fits || tokensPerSecond === undefined ? '' : `≈ ${tokensPerSecond} tokens/s, ${pace}`;
+        return [names[0] ?? title, title, builtin ? 'here' : `≈ ${formatBytes(bytes.about)}`, quantisation, verdictOf(prediction), speed, about];
     });
     return formatTable([['NAME', 'MODEL', 'SIZE', 'TYPE', 'HERE', '', ''], ...rows], [false, false, true]).join('\n');
 }

@@ -4,7 +4,7 @@ import { formatBytes } from 'lapidary';
 import { predict, searchHub, weightOf, type Device, type HubModel, type HubRepository } from 'lapidary/hub';
 import type { Interrupts } from '../interrupt.js';
 import { parseInteger } from '../numbers.js';
-import { thisDevice } from '../pull/device.js';
+import { thisDevice, verdictOf } from '../pull/device.js';
 import { colours, formatTable, safeFor } from '../terminal.js';
 
 interface Flags {
@@ -63,6 +63,8 @@ function sizeOf({ bytes }: HubModel): string {
 
 function fitOf({ file, bytes }: HubModel, { readable }: HubRepository, device: Device | undefined): string {
     if (bytes === undefined || !device || readable === false) return '';
-    const { verdict, tokensPerSecond } = predict(weightOf(file, bytes), device);
-    return verdict !== 'too large' && tokensPerSecond !== undefined ? `${verdict}, ≈ ${tokensPerSecond} tokens/s` : verdict;
+    const prediction = predict(weightOf(file, bytes), device);
+    const { fits, tokensPerSecond } = prediction;
+    const verdict = verdictOf(prediction);
+    return fits && tokensPerSecond !== undefined ? `${verdict}, ≈ ${tokensPerSecond} tokens/s` : verdict;
 }
