@@ -53,6 +53,30 @@ test('the menu takes the focus, closes by Escape, Back and a tap, and gives the 
     }, phone);
 });
 
+test('while the model comes one may write, and what is said about it has room', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 4, seed: 1 });
+        app.site.stallAt = 10_000_000;
+        const visitor = await Visitor.arrive(context, app.site.url);
+        const { page, messageBox } = visitor;
+        const promise = 'What you send now is answered as soon as it is here.';
+        await page.locator('.composer .under', { hasText: `10 of 20 MB. ${promise}` }).waitFor();
+        assert.match(await page.locator('.chip').innerText(), /^Storyteller\s+49 %$/);
+        // A placeholder is cut off without a word where it is longer than a line.
+        const room = await messageBox.evaluate((box: HTMLTextAreaElement) => {
+            const pen = document.createElement('canvas').getContext('2d');
+            if (!pen) throw new Error('there is no canvas');
+            pen.font = getComputedStyle(box).font;
+            return box.clientWidth - pen.measureText(box.placeholder).width;
+        });
+        assert.ok(room > 0, `${-room} pixels of ${await messageBox.getAttribute('placeholder')} are cut off`);
+        await visitor.say('Hello');
+        app.site.goOn();
+        assert.ok((await visitor.answer()).length > 0);
+        visitor.checkHarmless();
+    }, phone);
+});
+
 test('everything can be hit with a finger, and what matters is still said', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { maxTokens: 4, seed: 1 });

@@ -25,6 +25,9 @@ export class Site {
     remoteAnswers: object[][] = [];
     /** The remote model's file is asked for in vain. */
     silent = false;
+    /** The built-in model stops coming after so many bytes. */
+    stallAt = Infinity;
+    private readonly stalled: (() => void)[] = [];
     /** Paths asked for, in order. */
     readonly asked: string[] = [];
     /** Made when it is first asked for. */
@@ -49,6 +52,12 @@ export class Site {
         this.server.closeAllConnections();
         this.server.close();
         void this.tiny?.then((file) => fs.rm(path.dirname(file), { recursive: true, force: true }));
+    }
+
+    /** What had stopped goes on. */
+    goOn(): void {
+        this.stallAt = Infinity;
+        for (const goOn of this.stalled.splice(0)) goOn();
     }
 
     private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -78,6 +87,12 @@ export class Site {
             etag: `"${status.size}"`,
             ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${status.size}` } : {}),
         });
+        if (pathname.startsWith('/models/') && this.stallAt < status.size) {
+            const rest = this.stallAt;
+            createReadStream(file, { end: rest - 1 }).pipe(response, { end: false });
+            this.stalled.push(() => createReadStream(file, { start: rest }).pipe(response));
+            return;
+        }
         createReadStream(file, range).pipe(response);
     }
 

@@ -9,6 +9,7 @@ import { settings } from '../store/settings.js';
 import { TryGpuAgain, whyOf } from './caution.js';
 import { Icon } from './icons.js';
 import { describeState } from './model-chip.js';
+import { waiting, writeAlready } from './waiting-words.js';
 
 const builtinAdvice = 'Storyteller writes small stories and knows no facts.';
 const usualAdvice = 'Answers may be wrong; check what matters.';
@@ -48,7 +49,7 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
     };
     const stop = () => conversations.stop();
     const nothing = text.trim() === '';
-    const waiting = !useEndpoint && state.phase === 'loading';
+    const isWaiting = !useEndpoint && state.phase === 'loading';
     return (
         <form
             class="composer"
@@ -65,7 +66,7 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                     dir="auto"
                     aria-label="Message"
                     aria-describedby={underId}
-                    placeholder={waiting ? 'Write already; the model is nearly there' : 'Write a message'}
+                    placeholder={isWaiting ? writeAlready : 'Write a message'}
                     value={text}
                     onInput={(event) => write(event.currentTarget.value)}
                     onKeyDown={(event) => {
@@ -100,6 +101,7 @@ function EngineLine({ state, begun }: { state: EngineState; begun: boolean }) {
     const { phase, name, info, wish } = state;
     const held = wish?.caution === 'held';
     if (phase === 'failed') return <span class="problem">{describeState(state)}</span>;
+    if (phase === 'loading') return <>{waiting(state.progress)}</>;
     if (phase !== 'ready') return <>{`${name} ${describeState(state)}`.trim()}</>;
     const builtin = wish?.choice.kind === 'builtin';
     // Who has no GPU should know why it is slow.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayOf, formatBytes, formatDuration, formatRate } from './format.js';
+import { dayOf, formatBytes, formatDuration, formatPart, formatRate } from './format.js';
 
 test('sizes have two figures and a unit', () => {
     assert.equal(formatBytes(999), '999 B');
@@ -8,6 +8,9 @@ test('sizes have two figures and a unit', () => {
     assert.equal(formatBytes(999_999), '1 MB');
     assert.equal(formatBytes(7_162_394_016), '7.2 GB');
     assert.equal(formatBytes(123_456_789), '123 MB');
+    assert.equal(formatPart(1_200_000_000, 3_400_000_000), '1.2 of 3.4 GB');
+    assert.equal(formatPart(900_000, 20_470_912), '900 kB of 20 MB');
+    assert.equal(formatPart(5_000_000, 0), '5 MB');
 });
 
 test('durations are as exact as they need to be', () => {

@@ -12,6 +12,14 @@ export function formatBytes(bytes: number): string {
     return `${value >= 100 || unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${units[unit]}`;
 }
 
+/** "1.2 of 3.4 GB" */
+export function formatPart(done: number, total: number): string {
+    if (total <= 0) return formatBytes(done);
+    const [whole, unit = ''] = formatBytes(total).split(' ');
+    const [part, partUnit] = formatBytes(done).split(' ');
+    return partUnit === unit ? `${part} of ${whole} ${unit}` : `${formatBytes(done)} of ${formatBytes(total)}`;
+}
+
 export function formatDuration(seconds: number): string {
     if (seconds < 1) return 'a moment';
     if (seconds < 90) return `${Math.round(seconds)} s`;

@@ -35,6 +35,13 @@ function describeProgress(stage: Stage | undefined, progress: TransferProgress |
     return parts.join(' · ');
 }
 
+/** What there is room for; the whole of it is the title. */
+function briefly({ phase, progress }: EngineState): string | undefined {
+    if (phase === 'failed') return 'could not be loaded';
+    if (phase !== 'loading' || !progress || progress.total === 0) return undefined;
+    return `${Math.floor((progress.done / progress.total) * 100)} %`;
+}
+
 export function ModelChip() {
     const { engine } = useApp();
     const state = useObserved(engine.state);
@@ -53,7 +60,7 @@ export function ModelChip() {
         <a class="chip" href={hrefOf({ page: 'models' })} title={`${[state.name, ...active].join(' + ')} ${detail}`}>
             <span class={`dot ${state.phase}`} />
             <span class="name">{[state.name || 'No model', ...active].join(' + ')}</span>
-            <span class="detail">{state.phase === 'failed' ? 'could not be loaded' : detail}</span>
+            <span class="detail">{briefly(state) ?? detail}</span>
         </a>
     );
 }

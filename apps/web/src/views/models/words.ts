@@ -1,6 +1,6 @@
 // Everything the Models page and the offer say.
 import type { Pace, Prediction } from 'lapidary/hub';
-import { formatBytes, formatDuration, formatRate } from '../format.js';
+import { formatBytes, formatDuration, formatPart, formatRate } from '../format.js';
 import type { RowState, Trouble } from '../../library/row.js';
 
 export const title = 'Models';
@@ -34,7 +34,7 @@ export const howToGpu = 'How to switch the GPU on';
 export const bestHere = 'best here';
 export const tight = 'tight: short context';
 export const about = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-export const memoryOf = ({ memory, available }: Prediction) => amount(memory, available);
+export const memoryOf = ({ memory, available }: Prediction) => formatPart(memory, available);
 export const memoryBar = (share: number) => `${Math.round(share * 100)} % of the memory`;
 export const unknownSpeed = 'speed not known yet';
 export const tokensPerSecond = (rate: number, exact: boolean) => `${exact ? '' : '≈ '}${formatRate(rate)} tokens/s`;
@@ -81,7 +81,7 @@ export function progress(state: RowState): string {
         case 'queued':
             return 'Waits until the other download is here.';
         case 'downloading': {
-            const parts = [amount(state.done, state.total)];
+            const parts = [formatPart(state.done, state.total)];
             if (state.rate > 0) parts.push(`${formatBytes(Math.round(state.rate))}/s`);
             if (state.secondsLeft !== undefined) parts.push(`${formatDuration(state.secondsLeft)} left`);
             return parts.join(' · ');
@@ -89,7 +89,7 @@ export function progress(state: RowState): string {
         case 'checking':
             return state.again ? 'A piece did not match its checksum and is fetched again.' : 'Comparing it with its checksum…';
         case 'paused':
-            return `Paused at ${amount(state.done, state.total)}${trouble(state.problem)}`;
+            return `Paused at ${formatPart(state.done, state.total)}${trouble(state.problem)}`;
         case 'failed':
             return state.problem?.sentence ?? 'It did not come.';
         default:
@@ -101,14 +101,6 @@ function trouble(problem: Trouble | undefined): string {
     if (!problem) return '.';
     if (problem.automatic) return ': the network is gone. It goes on by itself when it is back; what has arrived is checked and kept.';
     return `: ${problem.sentence.charAt(0).toLowerCase()}${problem.sentence.slice(1)}`;
-}
-
-/** "1.2 of 3.4 GB" */
-export function amount(done: number, total: number): string {
-    if (total <= 0) return formatBytes(done);
-    const [whole, unit = ''] = formatBytes(total).split(' ');
-    const [part, partUnit] = formatBytes(done).split(' ');
-    return partUnit === unit ? `${part} of ${whole} ${unit}` : `${formatBytes(done)} of ${formatBytes(total)}`;
 }
 
 export const checkedAsItArrives = 'checked as it arrives (SHA-256)';
@@ -149,14 +141,14 @@ export const noOllama = 'Ollama, a program that runs models, has downloaded none
 export const fitWords = ({ verdict, why }: Prediction) => `${verdict}: ${why}`;
 
 export const keptHere = 'Kept on this device';
-export const used = (bytes: number, quota: number) => (quota > 0 ? `${amount(bytes, quota)}` : formatBytes(bytes));
+export const used = (bytes: number, quota: number) => (quota > 0 ? `${formatPart(bytes, quota)}` : formatBytes(bytes));
 export const promised = 'the browser has promised not to clear it';
 export const mayBeCleared = 'The browser may clear what is kept here when the disk is full.';
 export const askNotTo = 'Ask it not to';
 export const notPromised = 'The browser did not promise it. Installing the page as an app, or a bookmark, often helps.';
 export const builtinName = 'Storyteller';
 export const builtinAbout = (bytes: number) => `${formatBytes(bytes)} · comes with the page, works without a network`;
-export const partly = (have: number, total: number | undefined) => `${amount(have, total ?? 0)} have arrived`;
+export const partly = (have: number, total: number | undefined) => `${formatPart(have, total ?? 0)} have arrived`;
 export const damaged = 'damaged';
 export const verified = 'checked with SHA-256';
 export const notVerified = 'its source gave no checksum';
