@@ -106,6 +106,30 @@ test('whatever is in a text, no turn reads more than so much of it, and it comes
     }
 });
 
+test('what a text says about where links lead is not copied for every piece of it', () => {
+    const reader = new Reader();
+    let copied = 0;
+    const counting = new Proxy<Record<string, unknown>>({}, {
+        ownKeys: (target) => {
+            const keys = Reflect.ownKeys(target);
+            copied += keys.length;
+            return keys;
+        },
+    });
+    // Before anything is known; the reader has no other door for a test.
+    const inside = reader as unknown as { references: object; openReferences: object };
+    inside.references = counting;
+    inside.openReferences = Object.create(counting) as object;
+    const labels = Array.from({ length: 5000 }, (_, i) => `[a${i}]: https://b.c/${i}\n`).join('');
+    let turns = 0;
+    while (!reader.read(`[a4999] is said first.\n\n${labels}\nThe [a7] and the [a4999].`, false, { left: 16_000 })) assert.ok(++turns < 100);
+    assert.ok(copied <= 2 * 5000, `${copied} of 5000 were copied`);
+    const links = reader.blocks.flatMap(({ tokens = [] }) =>
+        tokens.flatMap(({ children }) => (children ?? []).flatMap(({ type, attrs }) => (type === 'link_open' ? [attrs?.[0]?.[1]] : []))),
+    );
+    assert.deepEqual(links, ['https://b.c/4999', 'https://b.c/7', 'https://b.c/4999']);
+});
+
 test('code is one block, however long, and what comes behind it is read as text', () => {
     const reader = new Reader();
     const code = 'let x = 1;\n'.repeat(20_000);

@@ -38,9 +38,11 @@ export class Reader {
     /** Of `settled`, how many have all their words. */
     private worded = 0;
     private references: References = {};
+    /** How many. */
+    private known = 0;
     /** The last block, which may go on. */
     private open: Block[] = [];
-    private openReferences: References = {};
+    private openReferences = beyond(this.references);
     /** The end of what `settled` and `open` cover. */
     private reach = 0;
     /** Words of the block that may go on: most of them stay as they were. */
@@ -72,9 +74,10 @@ export class Reader {
 
     private take(text: string): void {
         if (!text.startsWith(this.text.slice(0, this.from))) {
-            this.from = this.worded = this.knownAtEnd = 0;
+            this.from = this.worded = this.known = this.knownAtEnd = 0;
             this.settled = [];
             this.references = {};
+            this.openReferences = beyond(this.references);
             this.piece = firstPiece;
             this.memo.clear();
         }
@@ -117,7 +120,7 @@ export class Reader {
     }
 
     private partsUpTo(end: number, budget: Budget): { parts: Part[]; references: References } {
-        const references = { ...this.references };
+        const references = beyond(this.references);
         const parts = partsOf(this.text.slice(this.from, end), references);
         budget.left -= end - this.from;
         for (const { tokens } of parts) budget.left -= costOfToken * (tokens?.length ?? 0);
@@ -130,7 +133,9 @@ export class Reader {
             this.settled.push(this.blockOf(part, from));
             for (const label of part.labels) {
                 const found = references[label];
-                if (found) this.references[label] ??= found;
+                if (!found || this.references[label]) continue;
+                this.references[label] = found;
+                this.known++;
             }
         }
     }
@@ -163,8 +168,8 @@ export class Reader {
 
     /** Where links lead may be said behind them. Once the text is whole, those that did not know are read again. */
     private readReferences(budget: Budget): boolean {
-        const references = { ...this.references, ...this.openReferences };
-        const count = Object.keys(references).length;
+        const references = this.openReferences;
+        const count = this.known + Object.keys(references).length;
         if (count === 0) return true;
         if (count !== this.knownAtEnd) this.memo.clear();
         this.knownAtEnd = count;
@@ -202,6 +207,11 @@ export class Reader {
         }
         return { ...block, done: true, references: count };
     }
+}
+
+/** What is found goes into it, and what is known shows through: there may be too many to copy them for every piece. */
+function beyond(known: References): References {
+    return Object.create(known) as References;
 }
 
 /** The last one may go on, and the words behind what says where a link leads may be its title. */
