@@ -65,7 +65,7 @@ test('Ollama’s folder is opened where a browser only has lists of files', { sk
             await page.getByText('The browser speaks of uploading; nothing is sent anywhere.').waitFor();
             await page.locator('input[webkitdirectory]').setInputFiles(store);
             await page.getByRole('button', { name: 'Load tiny:7m' }).click();
-            await page.locator('.current', { hasText: 'tiny:7m' }).locator('.dot.ready').waitFor();
+            await page.locator('.current .who b', { hasText: 'tiny:7m' }).locator('.dot.ready').waitFor();
             visitor.checkHarmless();
         });
     } finally {

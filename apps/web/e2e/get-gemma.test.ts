@@ -103,7 +103,7 @@ test('the first visit offers a model with its price, gets it, and answers with i
         await context.setOffline(true);
         await page.goto(`${app.site.url}/?backend=cpu#/models`);
         await page.reload();
-        await page.locator('.current', { hasText: 'Gemma 4 E2B' }).locator('.dot.ready').waitFor();
+        await page.locator('.current .who b', { hasText: 'Gemma 4 E2B' }).locator('.dot.ready').waitFor();
         await page.getByRole('link', { name: 'New chat' }).click();
         await visitor.untilReady();
         assert.equal(await page.locator('.offer').count(), 0);

@@ -133,7 +133,7 @@ test('a file that was picked is opened again at the next visit, after a question
             await file.write(await (await fetch(url)).arrayBuffer());
             await file.close();
         }, `${app.site.url}/fixtures/tiny-e2b-q4_0.gguf`);
-        const answering = page.locator('.current', { hasText: 'mine.gguf' }).locator('.dot.ready');
+        const answering = page.locator('.current .who b', { hasText: 'mine.gguf' }).locator('.dot.ready');
         await page.getByRole('button', { name: /^A file/ }).click();
         await answering.waitFor();
         await page.reload();
@@ -142,7 +142,7 @@ test('a file that was picked is opened again at the next visit, after a question
         await page.evaluate(() => sessionStorage.setItem('ask', 'yes'));
         await page.reload();
         await page.getByText('mine.gguf was opened from a file.').waitFor();
-        await page.locator('.current', { hasText: 'Storyteller' }).waitFor();
+        await page.locator('.current .who b', { hasText: 'Storyteller' }).waitFor();
         await page.getByRole('button', { name: 'Open it again' }).click();
         await answering.waitFor();
         assert.equal(await page.getByText('was opened from a file').count(), 0);
@@ -192,7 +192,8 @@ test('a model behind an address is judged, downloaded, kept, used again without 
         await row.getByText('Its source names no licence').waitFor();
         await row.getByRole('button', { name: 'Agree and get' }).click();
         await row.getByRole('button', { name: /^Answer with it/ }).click();
-        const loaded = page.locator('.current', { hasText: 'tiny-moe-q4km' }).locator('.dot.ready');
+        // By its name: one that only comes is told of in the same row.
+        const loaded = page.locator('.current .who b', { hasText: 'tiny-moe-q4km' }).locator('.dot.ready');
         await loaded.waitFor();
 
         await page.evaluate(async () => void (await navigator.serviceWorker.ready));
@@ -205,7 +206,7 @@ test('a model behind an address is judged, downloaded, kept, used again without 
         await remove.click();
         await page.getByText('tiny-moe-q4km answers now; choose another model first.').waitFor();
         await page.getByRole('button', { name: 'Answer with it: Storyteller' }).click();
-        await page.locator('.current', { hasText: 'Storyteller' }).locator('.dot.ready').waitFor();
+        await page.locator('.current .who b', { hasText: 'Storyteller' }).locator('.dot.ready').waitFor();
         await remove.click();
         await remove.waitFor({ state: 'detached' });
         visitor.checkHarmless();

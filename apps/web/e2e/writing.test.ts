@@ -75,6 +75,30 @@ test('drafts stay with their conversation, and a reload does not lose them', { s
     });
 });
 
+test('a long title gives way to what says which model answers', { skip: app.skip }, async () => {
+    await app.visit(
+        async (context) => {
+            await prepareSettings(context, { maxTokens: 4, seed: 1 });
+            const visitor = await Visitor.arrive(context, app.site.url);
+            const { page } = visitor;
+            await visitor.say('Tell me a story about a girl who finds a shiny stone in the wood behind her house');
+            await visitor.answer();
+            await page.locator('.context meter').waitFor();
+            // By less than a pixel is cut off too.
+            const missing = async (selector: string) =>
+                await page.locator(selector).evaluate((one) => {
+                    const text = document.createRange();
+                    text.selectNodeContents(one);
+                    return text.getBoundingClientRect().width - one.getBoundingClientRect().width;
+                });
+            for (const part of ['name', 'detail']) assert.ok((await missing(`.chip .${part}`)) < 0.02, `the ${part} is cut off`);
+            assert.ok((await missing('header h1')) > 10, 'the title is longer than there is room for');
+            visitor.checkHarmless();
+        },
+        { viewport: { width: 1280, height: 800 } },
+    );
+});
+
 test('a pasted picture is refused in a sentence, text goes in, and what is long is folded', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { maxTokens: 4, seed: 1 });
