@@ -5,6 +5,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contentSecurityPolicy } from 'lapidary/node';
 import { defineConfig, type Plugin } from 'vite';
+import { waiting, writeAlready } from './src/views/waiting-words.js';
+import { motto, title } from './src/views/welcome-words.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const modelName = 'storyteller-q4_k_m.gguf';
@@ -67,6 +69,15 @@ function shellList(): Plugin {
     };
 }
 
+/** The first words, which are in the page itself, are those of the app. */
+function firstWords(): Plugin {
+    const words = { __TITLE__: title, __MOTTO__: motto, __WRITE_ALREADY__: writeAlready, __PROMISE__: waiting(undefined) };
+    return {
+        name: 'lapidary-first-words',
+        transformIndexHtml: (page) => Object.entries(words).reduce((text, [place, word]) => text.replace(place, word), page),
+    };
+}
+
 /** A host of plain files sends no policy, so the built page has it. Before everything else: it counts from there on. */
 function policyInPage(): Plugin {
     return {
@@ -110,5 +121,5 @@ export default defineConfig({
             },
         },
     },
-    plugins: [builtinModel(), policyInPage(), shellList()],
+    plugins: [builtinModel(), firstWords(), policyInPage(), shellList()],
 });

@@ -25,7 +25,7 @@ export class Site {
     remoteAnswers: object[][] = [];
     /** The remote model's file is asked for in vain. */
     silent = false;
-    /** The built-in model stops coming after so many bytes. */
+    /** The built-in model stops coming after so many bytes, one at least. */
     stallAt = Infinity;
     private readonly stalled: (() => void)[] = [];
     /** Paths asked for, in order. */
