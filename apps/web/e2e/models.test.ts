@@ -90,6 +90,14 @@ test('a bad file never costs the model that answers; a good one takes its place'
         }
         await visitor.say('Hello');
         assert.ok((await visitor.answer()).length > 0, 'and it does');
+        for (const width of [1280, 768, 360]) {
+            await page.setViewportSize({ width, height: 800 });
+            const edges = async (selector: string) => {
+                const { x = 0, width = 0 } = (await page.locator(selector).boundingBox()) ?? {};
+                return [Math.round(x), Math.round(x + width)];
+            };
+            assert.deepEqual(await edges('.before-composer [role=alert]'), await edges('.composer .field'), `${width} pixels wide`);
+        }
         await refusal.getByRole('button', { name: 'Dismiss' }).click();
         await refusal.waitFor({ state: 'detached' });
 

@@ -70,6 +70,9 @@ test('while the model comes one may write, and what is said about it has room', 
             return box.clientWidth - pen.measureText(box.placeholder).width;
         });
         assert.ok(room > 0, `${-room} pixels of ${await messageBox.getAttribute('placeholder')} are cut off`);
+        await page.evaluate(() => void (location.hash = '#/models'));
+        assert.match(await page.locator('.current .can').innerText(), /knows no facts\. Downloading 49 % of 20 MB/);
+        await page.goBack();
         await visitor.say('Hello');
         app.site.goOn();
         assert.ok((await visitor.answer()).length > 0);

@@ -33,7 +33,7 @@ export function AnsweringNow({ state, probe }: { state: EngineState; probe: Prob
                         <div class="can">
                             {builtin && `${words.storyteller} `}
                             {info && words.forAllTabs(info.backend === 'gpu')}
-                            {phase === 'loading' && describeState(state)}
+                            {phase === 'loading' && words.about(describeState(state))}
                         </div>
                     </div>
                     <div class="size">{info && formatBytes(info.weightBytes)}</div>
