@@ -76,7 +76,8 @@ export class Person {
             const field = all.find((one) =>
                 [one.getAttribute('aria-label'), ...[...(one.labels ?? [])].map((label) => label.innerText)].some((name) => name?.trim().split('\n')[0] === wanted),
             );
-            if (!field) return false;
+            // One that is only a picture of it, until the app is there, takes nothing from a person either.
+            if (!field || field.readOnly) return false;
             field.focus();
             field.value = value;
             field.dispatchEvent(new Event('input', { bubbles: true }));
