@@ -21,7 +21,6 @@ class GpuHost {
     virtual bool available() = 0;
     virtual void open(uint32_t op, std::string_view options_json) = 0;
     virtual std::string info_json() = 0;
-    virtual void close() = 0;
     virtual gpu::Id buffer(uint64_t bytes, gpu::Usage usage, std::string_view label) = 0;
     virtual void release(gpu::Id id) = 0;
     virtual void write(gpu::Id buffer, uint64_t offset, std::span<const uint8_t> bytes) = 0;

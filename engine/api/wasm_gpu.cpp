@@ -10,7 +10,6 @@ extern "C" {
 LAPIDARY_IMPORT(available) uint32_t gpu_available();
 LAPIDARY_IMPORT(open) void gpu_open(uint32_t op, const char* options, size_t size);
 LAPIDARY_IMPORT(info) size_t gpu_info(char* out, size_t capacity);
-LAPIDARY_IMPORT(close) void gpu_close();
 LAPIDARY_IMPORT(buffer) uint32_t gpu_buffer(double bytes, uint32_t usage, const char* label, size_t size);
 LAPIDARY_IMPORT(release) void gpu_release(uint32_t id);
 LAPIDARY_IMPORT(write) void gpu_write(uint32_t buffer, double offset, const uint8_t* bytes, size_t size);
@@ -36,7 +35,6 @@ class WasmGpu final : public api::GpuHost {
         gpu_info(text.data(), text.size());
         return text;
     }
-    void close() override { gpu_close(); }
     gpu::Id buffer(uint64_t bytes, gpu::Usage usage, std::string_view label) override {
         return gpu_buffer(double(bytes), uint32_t(usage), label.data(), label.size());
     }

@@ -30,8 +30,8 @@ struct Info {
     uint32_t max_grid = 65535;  // workgroups in one dimension
 };
 
-enum class Usage : uint8_t { storage = 1, uniform = 2 };
-enum class Access : uint8_t { uniform = 0, read = 1, write = 2 };
+enum class Usage : uint8_t { storage = 1 };
+enum class Access : uint8_t { read = 1, write = 2 };
 
 struct Constant {
     std::string_view name;

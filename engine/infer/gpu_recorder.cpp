@@ -6,6 +6,23 @@
 #include "base/all.h"
 
 namespace lapidary::infer {
+namespace {
+
+// What of the variant decides a kernel's text, for people: "matvec.q4_k subgroup planes".
+std::string pipeline_label(const PipelineWanted& wanted, kernels::Variant variant) {
+    const kernels::Module& module = wanted.kernel->module;
+    std::string out = wanted.name();
+    if (has_slot(module, "reduce")) {
+        out += variant.reduction == kernels::Reduction::subgroup ? " subgroup" : " shared";
+    }
+    if (has_slot(module, "activations")) {
+        out += variant.activations == kernels::Activations::planes ? " planes" : " floats";
+    }
+    if (has_slot(module, "kv")) out += " " + std::string(kv_format_name(variant.kv));
+    return out;
+}
+
+}  // namespace
 
 std::vector<float> joined(std::initializer_list<std::vector<float>> arrays) {
     std::vector<float> out;
@@ -59,8 +76,9 @@ Task<Status> GpuResources::make_pipelines(std::span<const PipelineWanted> wanted
         if (!status) co_return false;  // the others need not be tried
         const auto& [key, one] = list[i];
         const auto access = one->kernel->accesses();
-        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->formats, variant_), one->name(),
-                                            {access.begin(), access.end()}, one->constants, cancel);
+        auto id = co_await device_.pipeline(kernels::shader(*one->kernel, one->formats, variant_),
+                                            pipeline_label(*one, variant_), {access.begin(), access.end()},
+                                            one->constants, cancel);
         if (id) {
             own(*id);
             pipelines_.emplace(key, *id);

@@ -2,8 +2,8 @@
 // computing costs, and reading in another order.
 const vecs = 4; // that a thread reads
 
-const reading = (y) => `
-@group(0) @binding(0) var<storage, read> w: array<vec4u>;
+const reading = (w, y) => `
+@group(0) @binding(${w}) var<storage, read> w: array<vec4u>;
 @group(0) @binding(${y}) var<storage, read_write> y: array<u32>;
 
 fn at(i: u32) -> vec4u { return w[min(i, arrayLength(&w) - 1u)]; }
@@ -15,17 +15,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if ((v.x ^ v.y ^ v.z ^ v.w) == 0x12345678u) { y[0] = 1u; }  // hardly ever, but the compiler cannot know
 }`;
 
-/** Which binding a product writes to. */
-const written = { matvec: 7, walk: 2 };
+/** What multiplies with a matrix: a vector at a time. */
+const products = ['matvec', 'walk'];
 
 /** The products whose name says `what`. */
 function read(what) {
     return {
         name: `only read: ${what || 'all products'}`,
-        edit: ({ label, bytes }) => {
-            const y = written[label.split('.')[0]];
-            if (y === undefined || !label.includes(what)) return undefined;
-            return { code: reading(y), constants: {}, grid: [Math.ceil(bytes[0] / (16 * 256 * vecs)), 1, 1] };
+        edit: ({ label, binding, bytes }) => {
+            if (!products.includes(label.split('.')[0]) || !label.includes(what)) return undefined;
+            const w = binding('w');
+            return { code: reading(w, binding('y')), constants: {}, grid: [Math.ceil(bytes[w] / (16 * 256 * vecs)), 1, 1] };
         },
     };
 }

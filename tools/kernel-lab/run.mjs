@@ -4,8 +4,9 @@
 //
 //     node tools/kernel-lab/run.mjs MODEL VARIANTS.mjs [--kernels]
 //
-// VARIANTS.mjs exports `variants`, a list of { name, edit }. edit({ label, code, constants, grid, bytes }) gets each kernel of
-// the token, with the bytes that it has bound, and returns what changes of code, constants and grid, or nothing. It may
+// VARIANTS.mjs exports `variants`, a list of { name, edit }. edit({ label, code, constants, grid, binding, bytes }) gets each
+// kernel of the token and returns what changes of code, constants and grid, or nothing. binding(name) is the number of a
+// binding, undefined where the kernel has none of that name; bytes[number] is how much is bound there. It may
 // also export `rounds` (10), `tokens` a round (8), the `position` in the text (64) and the format `kv`. The first variant
 // should change nothing.
 // --kernels: also every kernel by itself, in the order of the layers, so that weights come from memory.
@@ -81,12 +82,13 @@ async function changed(dispatches, { name, edit }) {
     const out = [];
     for (const dispatch of dispatches) {
         const known = lab.pipelines.get(dispatch.pipeline);
-        const { label, layout, code, constants } = known;
+        const { label, layout, code, constants, bindings } = known;
         const change = edit?.({
             label,
             code,
             constants: { ...constants },
             grid: [...dispatch.grid],
+            binding: (wanted) => (bindings.includes(wanted) ? bindings.indexOf(wanted) : undefined),
             bytes: lab.groups.get(dispatch.group),
         });
         if (!change) {

@@ -10,7 +10,7 @@ export const lab = {
     recording: false,
     /** Of each pass while recording: its dispatches, each { pipeline, group, grid }. */
     passes: [],
-    /** pipeline → { label, layout, code, constants } */
+    /** pipeline → { label, layout, code, constants, bindings: their names, in the order of their numbers } */
     pipelines: new Map(),
     /** bind group → the bytes of each binding */
     groups: new Map(),
@@ -37,6 +37,7 @@ function intercept(object, name, wrap) {
 function watched(device) {
     lab.device = device;
     const codes = new WeakMap();
+    const names = new WeakMap(); // of bindings: the engine's host labels a layout of a group with them
     intercept(device, 'createBuffer', (make) => (descriptor) => {
         const buffer = make(descriptor);
         if (descriptor.label === 'step') lab.steps.push(buffer);
@@ -47,10 +48,21 @@ function watched(device) {
         codes.set(module, descriptor.code);
         return module;
     });
+    intercept(device, 'createBindGroupLayout', (make) => (descriptor) => {
+        const layout = make(descriptor);
+        names.set(layout, descriptor.label?.split(' ') ?? []);
+        return layout;
+    });
+    intercept(device, 'createPipelineLayout', (make) => (descriptor) => {
+        const layout = make(descriptor);
+        names.set(layout, names.get(descriptor.bindGroupLayouts[0]) ?? []);
+        return layout;
+    });
     intercept(device, 'createComputePipelineAsync', (make) => async (descriptor) => {
         const { label, layout, compute } = descriptor;
         const pipeline = await make(descriptor);
-        lab.pipelines.set(pipeline, { label, layout, code: codes.get(compute.module), constants: compute.constants ?? {} });
+        const code = codes.get(compute.module);
+        lab.pipelines.set(pipeline, { label, layout, code, constants: compute.constants ?? {}, bindings: names.get(layout) ?? [] });
         return pipeline;
     });
     intercept(device, 'createBindGroup', (make) => (descriptor) => {

@@ -95,7 +95,6 @@ export class Engine {
             view: (pointer, length) => this.view(pointer, length),
             text: (pointer, length) => this.text(pointer, length),
             settle: (operation, work) => this.settle(operation, work),
-            withSource: (number, use) => this.withSource(number, use),
             log: this.log,
         });
     }
@@ -255,22 +254,13 @@ export class Engine {
     }
 
     private async read(number: number, offset: number, length: number, pointer: number): Promise<void> {
-        await this.withSource(number, async (source, signal) => {
-            const bytes = await readExactly(source, offset, length, signal);
-            if (!this.failure) this.view(pointer, length).set(bytes);
-        });
-    }
-
-    private async withSource(
-        number: number,
-        use: (source: ByteSource, signal: AbortSignal) => Promise<void>,
-    ): Promise<void> {
         const entry = this.sources.get(number);
         if (!entry) throw new LapidaryError('internal', `there is no source ${number}`);
         const stop = new AbortController();
         entry.reads.add(stop);
         try {
-            await use(entry.source, stop.signal);
+            const bytes = await readExactly(entry.source, offset, length, stop.signal);
+            if (!this.failure) this.view(pointer, length).set(bytes);
         } finally {
             entry.reads.delete(stop);
         }

@@ -4,29 +4,24 @@ import { bufferUsage } from './constants.js';
 import type { GpuDevice } from './device.js';
 import type { BufferEntry } from './resources.js';
 
-/** What the engine can ask for. */
-const storageBit = 1;
-const uniformBit = 2;
+/** What the engine can ask for: memory that kernels read and write. */
+const storageUsage = 1;
 
 export function createBuffer(gpu: GpuDevice, bytes: number, usage: number, label: string): BufferEntry {
-    const storage = (usage & storageBit) !== 0;
-    const uniform = (usage & uniformBit) !== 0;
     const limit = gpu.device.limits.maxBufferSize;
     const size = Math.ceil(bytes / 4) * 4; // copies move whole words
     if (!(bytes > 0) || !Number.isSafeInteger(size)) throw refused(`'${label}' cannot have ${bytes} bytes`);
     if (size > limit) throw refused(`'${label}' needs ${size} bytes, but a buffer of this GPU has at most ${limit}`);
-    if (!storage && !uniform) throw refused(`'${label}' has the unknown usage ${usage}`);
-    let flags: number = bufferUsage.copyTarget;
-    if (storage) flags |= bufferUsage.storage | bufferUsage.copySource;
-    if (uniform) flags |= bufferUsage.uniform;
+    if (usage !== storageUsage) throw refused(`'${label}' has the unknown usage ${usage}`);
     // Memory that cannot be had is told later; the scope lets us say for what it was.
     gpu.device.pushErrorScope('out-of-memory');
+    const flags = bufferUsage.storage | bufferUsage.copySource | bufferUsage.copyTarget;
     const buffer = gpu.device.createBuffer({ size, usage: flags, label });
     void gpu.device.popErrorScope().then(
         (error) => error && gpu.report(`the GPU has no ${size} bytes left for '${label}'`),
         () => undefined, // the device was lost, which says itself
     );
-    return { kind: 'buffer', label, buffer, bytes: size, storage, uniform };
+    return { kind: 'buffer', label, buffer, bytes: size };
 }
 
 /** The engine counts in words: WebGPU copies nothing smaller. */
@@ -38,14 +33,6 @@ export function checkBufferRange(entry: BufferEntry, offset: number, bytes: numb
     if (offset + bytes > entry.bytes) {
         throw refused(`'${entry.label}' has ${entry.bytes} bytes, but bytes up to ${offset + bytes} were wanted`);
     }
-}
-
-export function clearBuffer(gpu: GpuDevice, entry: BufferEntry, offset: number, bytes: number): void {
-    checkBufferRange(entry, offset, bytes);
-    if (bytes === 0) return;
-    const encoder = gpu.device.createCommandEncoder();
-    encoder.clearBuffer(entry.buffer, offset, bytes);
-    gpu.device.queue.submit([encoder.finish()]);
 }
 
 function refused(sentence: string): LapidaryError {

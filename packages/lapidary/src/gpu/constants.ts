@@ -3,7 +3,6 @@ export const bufferUsage = {
     mapRead: 0x1,
     copySource: 0x4,
     copyTarget: 0x8,
-    uniform: 0x40,
     storage: 0x80,
     queryResolve: 0x200,
 } as const;

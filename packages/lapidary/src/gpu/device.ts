@@ -21,7 +21,6 @@ const describedLimits = [
     'maxComputeInvocationsPerWorkgroup',
     'maxComputeWorkgroupsPerDimension',
     'maxStorageBuffersPerShaderStage',
-    'minUniformBufferOffsetAlignment',
     'minStorageBufferOffsetAlignment',
 ] as const;
 

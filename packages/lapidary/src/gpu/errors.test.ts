@@ -45,6 +45,7 @@ test('mistakes that no line is to blame for still name the kernel', needsGpu, as
         ['@compute @workgroup_size(1) fn main() {}', [], { k: 'text' }, /k that is not a number/],
         ['@compute @workgroup_size(1) fn main() {}', [], [1], /not a JSON object/],
         [store, [], undefined, /binding/],
+        [store, [0], undefined, /unknown type 0/],
         [store, [9], undefined, /unknown type 9/],
         [store, new Array<number>(1000).fill(binding.read), undefined, /1000 storage buffers/],
     ];
@@ -60,15 +61,13 @@ test('a binding that does not fit is refused, and the next sync says why, once',
     const driver = await opened(t);
     const pipeline = await driver.pipeline(store, [binding.write]);
     const buffer = driver.buffer(1024, usage.storage, 'weights');
-    const uniform = driver.buffer(1024, usage.uniform, 'params');
     const cases: [entries: [number, number, number][], sentence: RegExp][] = [
-        [[[buffer, 0, 1028]], /^kernel 'kernel' binding 0 \('weights'\) reaches to byte 1028, but the buffer has 1024/],
+        [[[buffer, 0, 1028]], /^kernel 'kernel' binding 0, x \('weights'\), reaches to byte 1028, but the buffer has 1024/],
         [[[buffer, 768, 512]], /reaches to byte 1280/],
         [[[buffer, 3, 16]], /multiple of/],
         [[[buffer, -256, 16]], /multiple of/],
         [[[buffer, 0, 0]], /cannot have 0 bytes/],
         [[[buffer, 0, NaN]], /cannot have NaN bytes/],
-        [[[uniform, 0, 16]], /'params'\) is not a storage buffer/],
         [[[9999, 0, 16]], /no buffer 9999/],
         [[[pipeline, 0, 16]], /no buffer/],
         [[], /has 1 bindings, but 0 buffers/],
@@ -112,7 +111,6 @@ test('what has nobody waiting for it is told by the next sync', needsGpu, async 
         [() => driver.write(buffer, [1], 2), /not whole words/],
         [() => driver.gpu.write(buffer, 0, 0, 3), /not whole words/],
         [() => driver.write(4711, [1]), /no buffer 4711/],
-        [() => driver.gpu.fill(buffer, 0, 20), /up to 20/],
         [() => driver.gpu.run(4711), /no program 4711/],
     ];
     for (const [mistake, sentence] of cases) {
@@ -122,9 +120,6 @@ test('what has nobody waiting for it is told by the next sync', needsGpu, async 
     const pointer = driver.fake.alloc(32);
     const read = await driver.operation((op) => driver.gpu.read(op, buffer, 0, pointer, 20));
     assert.match(read ?? '', /up to 20/);
-    const uniform = driver.buffer(16, usage.uniform, 'params');
-    const refused = await driver.operation((op) => driver.gpu.read(op, uniform, 0, pointer, 16));
-    assert.match(refused ?? '', /'params' is not made to be read/);
     assert.equal(await driver.sync(), undefined, 'who waited has heard it already');
 });
 
@@ -134,7 +129,7 @@ test('a buffer that cannot be is refused without spoiling what follows', needsGp
     assert.equal(driver.buffer(0), 0);
     assert.equal(driver.buffer(-4), 0);
     assert.equal(driver.buffer(NaN), 0);
-    assert.equal(driver.buffer(16, 0), 0);
+    for (const unknown of [0, 2]) assert.equal(driver.buffer(16, unknown), 0);
     assert.equal(await driver.sync(), undefined);
 });
 
@@ -174,30 +169,27 @@ test('releasing anything twice, or nothing, is harmless', needsGpu, async (t) =>
     assert.notEqual(driver.buffer(16), buffer, 'numbers are not used again');
 });
 
-test('a closed GPU can be opened again, and knows nothing of before', needsGpu, async (t) => {
-    const driver = await opened(t);
-    const before = driver.buffer(16);
-    driver.gpu.close();
-    assert.match((await driver.sync()) ?? '', /not open/);
-    assert.equal(driver.gpu.info(0, 0), 0);
-    assert.equal(await driver.open(), undefined);
-    const after = driver.buffer(16);
-    assert.notEqual(after, before);
-    driver.write(before, [1]);
-    assert.match((await driver.sync()) ?? '', /no buffer/);
-    driver.write(after, [5]);
-    assert.deepEqual(await driver.read(after, 1), [5]);
-});
-
-test('closing while opening wins', needsGpu, async () => {
-    const driver = await GpuDriver.start(gpu);
-    const opening = driver.open();
-    driver.gpu.close();
-    const again = driver.open();
-    assert.match((await opening) ?? '', /closed while it was being opened/);
-    assert.equal(await again, undefined);
-    assert.notEqual(driver.buffer(16), 0);
+test('an engine that ends while its GPU is being opened leaves none behind', needsGpu, async () => {
+    const watching = watched(gpu);
+    const arrived = new Promise<GPUDevice>((resolve) => {
+        const requestAdapter = watching.gpu.requestAdapter.bind(watching.gpu);
+        watching.gpu.requestAdapter = async (options) => {
+            const adapter = await requestAdapter(options);
+            if (!adapter) return null;
+            const requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (descriptor) => {
+                const device = await requestDevice(descriptor);
+                resolve(device);
+                return device;
+            };
+            return adapter;
+        };
+    });
+    const driver = await GpuDriver.start(watching.gpu);
+    void driver.open();
     driver.engine.close();
+    const { reason } = await (await arrived).lost;
+    assert.equal(reason, 'destroyed');
 });
 
 test('opening twice at once opens once', needsGpu, async (t) => {
@@ -209,18 +201,6 @@ test('opening twice at once opens once', needsGpu, async (t) => {
     const device = watching.device();
     assert.equal(await driver.open(), undefined);
     assert.equal(watching.device(), device);
-});
-
-test('what waits for a GPU that is closed is told so', needsGpu, async (t) => {
-    const driver = await opened(t);
-    const buffer = driver.buffer(32);
-    const pipeline = await driver.pipeline(forEver, [binding.write]);
-    driver.gpu.run(driver.program([[pipeline, driver.bindGroup(pipeline, [[buffer, 0, 32]]), 1, 1, 1]]));
-    const read = driver.operation((op) => driver.gpu.read(op, buffer, 0, driver.fake.alloc(4), 4));
-    const sync = driver.sync();
-    driver.gpu.close();
-    assert.equal(await read, 'the GPU was closed');
-    assert.equal(await sync, 'the GPU was closed');
 });
 
 test('a GPU that goes away is told to everybody who waits or asks, and can be opened anew', needsGpu, async (t) => {
@@ -247,6 +227,9 @@ test('a GPU that goes away is told to everybody who waits or asks, and can be op
     assert.match((await driver.sync()) ?? '', lost);
     assert.equal(await driver.open(), undefined);
     const fresh = driver.buffer(16);
+    assert.notEqual(fresh, buffer);
+    driver.write(buffer, [1]);
+    assert.match((await driver.sync()) ?? '', /no buffer/, 'it knows nothing of before');
     driver.write(fresh, [3]);
     assert.deepEqual(await driver.read(fresh, 1), [3]);
 });

@@ -3,12 +3,10 @@
 // noted, and the next `sync` tells.
 import { LapidaryError, messageOf } from '../error.js';
 import { parseObject } from '../json.js';
-import type { ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
-import { checkBufferRange, clearBuffer, createBuffer } from './buffers.js';
+import { checkBufferRange, createBuffer } from './buffers.js';
 import { GpuDevice } from './device.js';
 import { Impatience } from './impatience.js';
-import { Loader } from './loader.js';
 import { Pipelines } from './pipelines.js';
 import { createProgram, programBytes, runProgram, timeProgram } from './programs.js';
 import { Readback } from './readback.js';
@@ -26,8 +24,6 @@ export interface EngineSide {
     text(pointer: number, length: number): string;
     /** Tells the engine how the work ended, never before the engine has been left. */
     settle(operation: number, work: Promise<void>): void;
-    /** The signal says that nobody needs the bytes any more. */
-    withSource(number: number, use: (source: ByteSource, signal: AbortSignal) => Promise<void>): Promise<void>;
     log: Log;
 }
 
@@ -36,7 +32,6 @@ class Opened {
     readonly pipelines: Pipelines;
     readonly impatience: Impatience;
     readonly readback: Readback;
-    readonly loader: Loader;
     readonly info: Uint8Array;
 
     constructor(
@@ -46,7 +41,6 @@ class Opened {
         this.pipelines = new Pipelines(gpu);
         this.impatience = new Impatience(gpu);
         this.readback = new Readback(gpu, this.impatience);
-        this.loader = new Loader(gpu, this.impatience);
         this.info = new TextEncoder().encode(JSON.stringify(gpu.info));
     }
 }
@@ -70,7 +64,6 @@ export class GpuHost {
                 engine.settle(operation, this.open(engine.text(options, length)));
             },
             info: (pointer: number, capacity: number) => this.info(pointer, capacity >>> 0),
-            close: () => this.close(),
             buffer: (bytes: number, usage: number, label: number, length: number) =>
                 this.buffer(bytes, usage, engine.text(label, length)),
             release: (id: number) => this.attempt(undefined, ({ resources }) => resources.release(id)),
@@ -79,21 +72,6 @@ export class GpuHost {
             },
             read: (operation: number, buffer: number, offset: number, pointer: number, length: number) => {
                 engine.settle(operation, this.read(buffer, offset, pointer, length >>> 0));
-            },
-            fill: (buffer: number, offset: number, bytes: number) => {
-                this.attempt(undefined, ({ gpu, resources }) => {
-                    clearBuffer(gpu, resources.get('buffer', buffer), offset, bytes);
-                });
-            },
-            load: (
-                operation: number,
-                source: number,
-                sourceOffset: number,
-                bytes: number,
-                buffer: number,
-                offset: number,
-            ) => {
-                engine.settle(operation, this.load(source, sourceOffset, bytes, buffer, offset));
             },
             pipeline: (
                 operation: number,
@@ -202,7 +180,6 @@ export class GpuHost {
         const entry = resources.get('buffer', buffer);
         const whole = Math.ceil(length / 4) * 4; // the GPU copies words, the engine may want fewer bytes
         checkBufferRange(entry, offset, whole);
-        if (!entry.storage) throw new LapidaryError('invalid_argument', `'${entry.label}' is not made to be read`);
         if (length === 0) return;
         await readback.read(
             whole,
@@ -211,25 +188,11 @@ export class GpuHost {
         );
     }
 
-    private async load(
-        number: number,
-        sourceOffset: number,
-        bytes: number,
-        buffer: number,
-        offset: number,
-    ): Promise<void> {
-        const { resources, loader } = this.current();
-        const entry = resources.get('buffer', buffer);
-        await this.engine.withSource(number, async (source, signal) => {
-            await loader.load(source, sourceOffset, bytes, entry, offset, signal);
-        });
-    }
-
     private pipeline(operation: number, label: string, wgsl: string, bindings: Uint8Array, constants: string): number {
         let id = 0;
         const compile = async () => {
             const { resources, pipelines } = this.current();
-            const entry = pipelines.prepare(label, bindings);
+            const entry = pipelines.prepare(label, bindings, wgsl);
             id = resources.add(entry);
             try {
                 await pipelines.compile(entry, wgsl, constants);

@@ -6,7 +6,7 @@ import { oneLine, type GpuDevice } from './device.js';
 import type { BindGroupEntry, BindingType, BufferEntry, Layout, PipelineEntry } from './resources.js';
 
 /** By the number the engine gives them. */
-const bindingTypes: readonly BindingType[] = ['uniform', 'read-only-storage', 'storage'];
+const bindingTypes: readonly (BindingType | undefined)[] = [undefined, 'read-only-storage', 'storage'];
 
 export interface Binding {
     target: BufferEntry;
@@ -22,14 +22,14 @@ export class Pipelines {
     constructor(private readonly gpu: GpuDevice) {}
 
     /** Bindings are those of group 0, in order; the entry has no pipeline until it went through `compile`. */
-    prepare(label: string, bindings: Uint8Array): PipelineEntry {
-        return { kind: 'pipeline', label, layout: this.layout(label, bindings), pipeline: undefined };
+    prepare(label: string, bindings: Uint8Array, wgsl: string): PipelineEntry {
+        return { kind: 'pipeline', label, layout: this.layout(label, bindings, wgsl), pipeline: undefined };
     }
 
     /** `constants`: JSON of the `override` constants, or nothing. */
     async compile(entry: PipelineEntry, wgsl: string, constants: string): Promise<void> {
         const { label, layout } = entry;
-        const key = `${layout.bindings.join()}\n${constants}\n${wgsl}`;
+        const key = `${layout.types.join()}\n${constants}\n${wgsl}`;
         let pipeline = this.compiled.get(key);
         if (!pipeline) {
             pipeline = this.create(label, layout, wgsl, parseConstants(label, constants));
@@ -47,11 +47,11 @@ export class Pipelines {
 
     bind(entry: PipelineEntry, bindings: readonly Binding[]): BindGroupEntry {
         const { label, layout } = entry;
-        const types = layout.bindings;
+        const { types, names } = layout;
         if (bindings.length !== types.length) {
             throw refused(label, `has ${types.length} bindings, but ${bindings.length} buffers were given`);
         }
-        bindings.forEach((binding, i) => this.check(label, i, types[i] ?? 'storage', binding));
+        bindings.forEach((binding, i) => this.check(label, `binding ${i}, ${names[i] ?? '?'}`, binding));
         const group = this.gpu.device.createBindGroup({
             label,
             layout: layout.group,
@@ -63,12 +63,9 @@ export class Pipelines {
         return { kind: 'bind group', layout, group };
     }
 
-    private check(label: string, index: number, type: BindingType, { target, offset, size }: Binding): void {
-        const { limits } = this.gpu.device;
-        const uniform = type === 'uniform';
-        const where = `binding ${index} ('${target.label}')`;
-        if (!(uniform ? target.uniform : target.storage)) throw refused(label, `${where} is not a ${type} buffer`);
-        const alignment = uniform ? limits.minUniformBufferOffsetAlignment : limits.minStorageBufferOffsetAlignment;
+    private check(label: string, which: string, { target, offset, size }: Binding): void {
+        const { maxStorageBufferBindingSize: most, minStorageBufferOffsetAlignment: alignment } = this.gpu.device.limits;
+        const where = `${which} ('${target.label}'),`;
         if (!(offset >= 0) || offset % alignment !== 0) {
             throw refused(label, `${where} starts at byte ${offset}, which is not a multiple of ${alignment}`);
         }
@@ -76,31 +73,27 @@ export class Pipelines {
         if (offset + size > target.bytes) {
             throw refused(label, `${where} reaches to byte ${offset + size}, but the buffer has ${target.bytes}`);
         }
-        const most = uniform ? limits.maxUniformBufferBindingSize : limits.maxStorageBufferBindingSize;
         if (size > most) throw refused(label, `${where} has ${size} bytes, but this GPU binds at most ${most}`);
     }
 
-    private layout(label: string, codes: Uint8Array): Layout {
-        const key = codes.join();
+    private layout(label: string, codes: Uint8Array, wgsl: string): Layout {
+        const names = bindingNames(wgsl, codes.length);
+        const key = `${codes.join()} ${names.join()}`;
         const known = this.layouts.get(key);
         if (known) return known;
-        const bindings = [...codes].map((code, i) => {
+        const types = [...codes].map((code, i) => {
             const type = bindingTypes[code];
             if (type === undefined) throw refused(label, `binding ${i} has the unknown type ${code}`);
             return type;
         });
         const { device } = this.gpu;
-        const uniforms = bindings.filter((type) => type === 'uniform').length;
-        const storages = bindings.length - uniforms;
-        const { maxStorageBuffersPerShaderStage: most, maxUniformBuffersPerShaderStage: mostUniforms } = device.limits;
-        if (storages > most) throw refused(label, `binds ${storages} storage buffers, but this GPU allows ${most}`);
-        if (uniforms > mostUniforms) {
-            throw refused(label, `binds ${uniforms} uniform buffers, but this GPU allows ${mostUniforms}`);
-        }
+        const most = device.limits.maxStorageBuffersPerShaderStage;
+        if (types.length > most) throw refused(label, `binds ${types.length} storage buffers, but this GPU allows ${most}`);
         const group = device.createBindGroupLayout({
-            entries: bindings.map((type, binding) => ({ binding, visibility: shaderStageCompute, buffer: { type } })),
+            label: names.join(' '),
+            entries: types.map((type, binding) => ({ binding, visibility: shaderStageCompute, buffer: { type } })),
         });
-        const layout = { bindings, group, pipeline: device.createPipelineLayout({ bindGroupLayouts: [group] }) };
+        const layout = { types, names, group, pipeline: device.createPipelineLayout({ bindGroupLayouts: [group] }) };
         this.layouts.set(key, layout);
         return layout;
     }
@@ -128,6 +121,15 @@ export class Pipelines {
             await scope.catch(() => null);
         }
     }
+}
+
+/** What the kernel calls its bindings, by their numbers; '?' where the source does not say. */
+function bindingNames(wgsl: string, count: number): string[] {
+    const names = new Array<string>(count).fill('?');
+    for (const [, number, name = '?'] of wgsl.matchAll(/@binding\((\d+)\)\s+var<[^>]*>\s*(\w+)/g)) {
+        if (Number(number) < count) names[Number(number)] = name;
+    }
+    return names;
 }
 
 /** Without the kernel's name: two kernels of the same source have the same error. */

@@ -8,9 +8,6 @@ export interface BufferEntry {
     label: string;
     buffer: GPUBuffer;
     bytes: number;
-    /** Whether it was made to be bound as storage, and as uniform. */
-    storage: boolean;
-    uniform: boolean;
 }
 
 export interface PipelineEntry {
@@ -34,12 +31,13 @@ export interface ProgramEntry {
 
 /** Equal bindings share one of these, so that layouts can be compared by identity. */
 export interface Layout {
-    bindings: readonly BindingType[];
+    types: readonly BindingType[];
+    names: readonly string[];
     group: GPUBindGroupLayout;
     pipeline: GPUPipelineLayout;
 }
 
-export type BindingType = 'uniform' | 'read-only-storage' | 'storage';
+export type BindingType = 'read-only-storage' | 'storage';
 
 export interface Command {
     /** Null where the one before has set the same already. */

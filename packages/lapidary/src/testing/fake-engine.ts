@@ -24,20 +24,10 @@ export interface GpuFunctions {
     available(): number;
     open(operation: number, options: number, length: number): void;
     info(pointer: number, capacity: number): number;
-    close(): void;
     buffer(bytes: number, usage: number, label: number, length: number): number;
     release(id: number): void;
     write(buffer: number, offset: number, pointer: number, length: number): void;
     read(operation: number, buffer: number, offset: number, pointer: number, length: number): void;
-    fill(buffer: number, offset: number, bytes: number): void;
-    load(
-        operation: number,
-        source: number,
-        sourceOffset: number,
-        bytes: number,
-        buffer: number,
-        offset: number,
-    ): void;
     pipeline(
         operation: number,
         wgsl: number,

@@ -4,8 +4,8 @@ import type { Engine } from '../engine.js';
 import { nodeGpu, whyNoNodeGpu } from '../gpu/node.js';
 import { FakeEngine } from './fake-engine.js';
 
-export const binding = { uniform: 0, read: 1, write: 2 } as const;
-export const usage = { storage: 1, uniform: 2 } as const;
+export const binding = { read: 1, write: 2 } as const;
+export const usage = { storage: 1 } as const;
 
 /** The GPU for tests, or why there is none: a real one where Vulkan finds it, else SwiftShader. */
 export async function gpuForTests(): Promise<GPU | string> {
