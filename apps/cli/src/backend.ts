@@ -1,7 +1,7 @@
 // Loading weights, with the choice of where to compute.
 import { Option } from 'commander';
 import { kvFormats, type Backend, type Model, type TablePlace } from 'lapidary';
-import { chooseBackend, diskMemory, nodeGpu, whyNoNodeGpu } from 'lapidary/node';
+import { chooseBackend, diskTuningCache, nodeGpu, whyNoNodeGpu } from 'lapidary/node';
 import { ProgressLine, safeFor } from './terminal.js';
 
 export type BackendFlag = Backend | 'auto';
@@ -40,7 +40,7 @@ export async function loadWeights(
             onProgress: progress.update,
             signal,
             perLayerEmbeddings: embeddings,
-            ...(fresh ? {} : { memory: diskMemory() }),
+            ...(fresh ? {} : { memory: diskTuningCache() }),
         });
         return backend;
     } finally {

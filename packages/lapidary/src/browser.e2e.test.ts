@@ -19,13 +19,13 @@ const model = new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url
 const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
 const pageScript = "import * as lapidary from '/lapidary/index.js'; window.lapidary = lapidary;";
 
-/** A worker that keeps the text it is sent, and says what was there before. */
-const memoryScript = `
-    import { keep, recall } from '/lapidary/gpu/memory.js';
-    import { pageMemory } from '/lapidary/gpu/memory-opfs.js';
+/** A worker that keeps the text it is sent in the tuning cache, and says what was there before. */
+const tuningScript = `
+    import { keep, recall } from '/lapidary/gpu/tuning-cache.js';
+    import { pageTuningCache } from '/lapidary/gpu/tuning-cache-opfs.js';
     onmessage = async ({ data }) => {
-        const known = await recall(pageMemory);
-        await keep(pageMemory, known, data);
+        const known = await recall(pageTuningCache);
+        await keep(pageTuningCache, known, data);
         postMessage(known);
     };`;
 
@@ -65,7 +65,7 @@ async function answer(url: string, range: string | undefined): Promise<Answer> {
     requested.push(url);
     if (url === '/') return [200, 'text/html', '<!doctype html><title>Lapidary</title><script type="module" src="/page.js"></script>'];
     if (url === '/page.js') return [200, 'text/javascript', pageScript];
-    if (url === '/memory.js') return [200, 'text/javascript', memoryScript];
+    if (url === '/memory.js') return [200, 'text/javascript', tuningScript];
     if (url === '/favicon.ico') return [200, 'image/x-icon', ''];
     if (url.endsWith('.gguf')) {
         file ??= await readFile(model);
@@ -139,10 +139,10 @@ test('what was found out about a GPU is kept in private files that workers and p
     // Not in a worker, files are written in another way.
     const here = await page.evaluate(async () => {
         const load = async (name: string): Promise<unknown> => await import(`/lapidary/gpu/${name}.js`);
-        const { keep, recall } = (await load('memory')) as typeof import('./gpu/memory.js');
-        const { pageMemory } = (await load('memory-opfs')) as typeof import('./gpu/memory-opfs.js');
-        await keep(pageMemory, await recall(pageMemory), 'of the page');
-        return await recall(pageMemory);
+        const { keep, recall } = (await load('tuning-cache')) as typeof import('./gpu/tuning-cache.js');
+        const { pageTuningCache } = (await load('tuning-cache-opfs')) as typeof import('./gpu/tuning-cache-opfs.js');
+        await keep(pageTuningCache, await recall(pageTuningCache), 'of the page');
+        return await recall(pageTuningCache);
     });
     assert.deepEqual(here, ['of the page', 'another', 'a long first line']);
     assert.deepEqual(complaints, []);

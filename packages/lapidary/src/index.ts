@@ -22,7 +22,7 @@ export type { ErrorCode } from './error.js';
 export { checkGpu } from './gpu/check.js';
 export type { CheckReport, CheckRequest, CheckedCase } from './gpu/check.js';
 export type { GpuOption } from './gpu/host.js';
-export type { GpuMemory } from './gpu/memory.js';
+export type { TuningCache } from './gpu/tuning-cache.js';
 export type { WebGpu } from './gpu/webgpu.js';
 export type { GpuLedger } from './gpu/ledger.js';
 export { isObject } from './json.js';

@@ -1,7 +1,7 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
-import { keep, recall, type GpuMemory } from './gpu/memory.js';
+import { keep, recall, type TuningCache } from './gpu/tuning-cache.js';
 import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import { Session, type AdapterUse } from './session.js';
@@ -51,7 +51,7 @@ export interface WeightOptions extends WorkOptions {
     /** How many workgroups the GPU computes side by side, where that shall not be measured. */
     processors?: number;
     /** What is known about this computer's GPUs: one that was tried before need not be tried again. */
-    memory?: GpuMemory | undefined;
+    memory?: TuningCache | undefined;
     /** Where the table of per-layer embeddings goes; `auto` unless told. Only the first load for the GPU decides. */
     perLayerEmbeddings?: TablePlace;
     /** Features to do without, such as "subgroups". Only the first use of the GPU decides about them. */

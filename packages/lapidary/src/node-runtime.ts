@@ -3,7 +3,7 @@ import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
-import { diskMemory } from './gpu/memory-file.js';
+import { diskTuningCache } from './gpu/tuning-cache-file.js';
 import { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
 import { openKeptModel, openLocalModel } from './local-model.js';
 import type { Runtime } from './runtime.js';
@@ -13,7 +13,7 @@ export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
     findGpu: nodeGpu,
     whyNoGpu: whyNoNodeGpu,
-    gpuMemory: diskMemory(),
+    tuningCache: diskTuningCache(),
     totalMemory: () => os.totalmem(),
     openLocal: async (name) => {
         if (name.startsWith(keptPrefix)) return await openKeptModel(name.slice(keptPrefix.length));

@@ -1,7 +1,7 @@
 // `lapidary/node`: what needs a disk. Kept apart so that a browser's bundle never sees node:fs.
 export { contentSecurityPolicy, contentSecurityPolicyHeader } from './content-security-policy.js';
 export { engineFile, loadEngine } from './engine-file.js';
-export { diskMemory } from './gpu/memory-file.js';
+export { diskTuningCache } from './gpu/tuning-cache-file.js';
 export { chooseBackend, type Chosen } from './core/backend.js';
 export { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
 export { DiskFs } from './cache/disk.js';

@@ -1,8 +1,8 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
 import { Engine, compile, type EngineOptions } from './engine.js';
-import type { GpuMemory } from './gpu/memory.js';
-import { pageMemory } from './gpu/memory-opfs.js';
+import type { TuningCache } from './gpu/tuning-cache.js';
+import { pageTuningCache } from './gpu/tuning-cache-opfs.js';
 import type { LoadOptions } from './options.js';
 import type { OpenLocal } from './sources/open.js';
 import { gpuFinder, nodeRuntime } from './surroundings.js';
@@ -18,7 +18,7 @@ export interface Runtime {
     /** Bytes of the machine, where that can be known. */
     totalMemory?: () => number;
     /** Where to keep what was found out about the GPU, so that only the first load has to. */
-    gpuMemory?: GpuMemory | undefined;
+    tuningCache?: TuningCache | undefined;
 }
 
 /** With the caller's own module and WebGPU where there are any. */
@@ -31,8 +31,8 @@ export async function runtimeFor({
     const node = await nodeRuntime();
     // A GPU of the caller's own may be anything, whatever it calls itself.
     const remembers = rememberGpu && gpu === undefined;
-    const gpuMemory = remembers ? (node ? node.gpuMemory : pageMemory) : undefined;
-    const runtime = { ...node, findGpu: await gpuFinder(gpu), gpuMemory, whyNoGpu: gpu === undefined ? node?.whyNoGpu : undefined };
+    const tuningCache = remembers ? (node ? node.tuningCache : pageTuningCache) : undefined;
+    const runtime = { ...node, findGpu: await gpuFinder(gpu), tuningCache, whyNoGpu: gpu === undefined ? node?.whyNoGpu : undefined };
     if (node && wasm === undefined) {
         return { ...runtime, makeEngine: async (options) => await node.makeEngine({ workshop, ...options }) };
     }

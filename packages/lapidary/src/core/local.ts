@@ -356,7 +356,7 @@ export class LocalCore implements Core {
             const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,
-                memory: runtime.gpuMemory,
+                memory: runtime.tuningCache,
                 perLayerEmbeddings,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });

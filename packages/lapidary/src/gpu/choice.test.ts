@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { LapidaryError } from '../error.js';
-import type { GpuMemory } from './memory.js';
+import type { TuningCache } from './tuning-cache.js';
 import { Model } from '../model.js';
 import { FileSource, engineFile, loadEngine } from '../node.js';
 import { gpuForTests } from '../testing/gpu-driver.js';
@@ -42,8 +42,8 @@ function mistaken(from: string, to: string): { gpu: GPU; mistakes: () => number 
     };
 }
 
-/** A GPU's memory that lasts as long as the test. */
-function memory(): GpuMemory & { text?: string } {
+/** Lasts as long as the test. */
+function tuningCache(): TuningCache & { text?: string } {
     return {
         surroundings: 'test',
         async read() {
@@ -85,7 +85,7 @@ test('a GPU that is wrong in every way is refused', options, async (t) => {
 });
 
 test('what one engine found out about a GPU the next one knows, and what it found was right', options, async (t) => {
-    const kept = memory();
+    const kept = tuningCache();
     const first = await (await opened(t, gpu, [])).load('gpu', { memory: kept });
     assert.equal(first.gpu?.['remembered'], undefined);
     const again = await (await opened(t, gpu, [])).load('gpu', { memory: kept });
@@ -96,14 +96,14 @@ test('what one engine found out about a GPU the next one knows, and what it foun
     const without = ['packed_4x8_integer_dot_product'];
     const other = await (await opened(t, gpu, [])).load('gpu', { memory: kept, without });
     assert.equal(other.gpu?.['remembered'], undefined, 'with other features it is another GPU');
-    const damaged: GpuMemory = { ...kept, read: async () => kept.text?.replace(/\w$/, 'x') };
+    const damaged: TuningCache = { ...kept, read: async () => kept.text?.replace(/\w$/, 'x') };
     const anew = await (await opened(t, gpu, [])).load('gpu', { memory: damaged });
     assert.equal(anew.gpu?.['remembered'], undefined, 'what is damaged is found out again');
     assert.ok((anew.gpu?.['selftest'] as { cases: number }).cases > 0);
 });
 
 test('a GPU that was left untried is not remembered as one that was', options, async (t) => {
-    const kept = memory();
+    const kept = tuningCache();
     await (await opened(t, gpu, [])).load('gpu', { memory: kept, selfTest: false });
     assert.equal(kept.text, undefined);
 });

@@ -1,10 +1,10 @@
-// The memory of Node: a file where the system keeps what can be found out again.
+// The tuning cache of Node: a file where the system keeps what can be found out again.
 import { promises as fs } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { mostText, type GpuMemory } from './memory.js';
+import { mostText, type TuningCache } from './tuning-cache.js';
 
-export function diskMemory(env: Record<string, string | undefined> = process.env): GpuMemory {
+export function diskTuningCache(env: Record<string, string | undefined> = process.env): TuningCache {
     const place = () => cacheFolder(env, process.platform, os.homedir());
     return {
         surroundings: [`node ${process.version}`, env['LAPIDARY_WEBGPU']].filter(Boolean).join(' '),

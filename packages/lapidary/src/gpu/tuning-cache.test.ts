@@ -3,10 +3,10 @@ import { promises as fs } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { cacheFolder, diskMemory } from './memory-file.js';
-import { keep, recall, type GpuMemory } from './memory.js';
+import { cacheFolder, diskTuningCache } from './tuning-cache-file.js';
+import { keep, recall, type TuningCache } from './tuning-cache.js';
 
-class TestMemory implements GpuMemory {
+class TestCache implements TuningCache {
     surroundings = 'here';
     writes = 0;
 
@@ -23,23 +23,23 @@ class TestMemory implements GpuMemory {
 }
 
 test('what was kept is there the next time, the latest first and not too much of it', async () => {
-    const memory = new TestMemory();
-    assert.deepEqual(await recall(memory), []);
-    for (const line of ['one', 'two', 'three', 'four', 'five']) await keep(memory, await recall(memory), line);
-    assert.deepEqual(await recall(memory), ['five', 'four', 'three', 'two']);
-    await keep(memory, await recall(memory), 'three');
-    assert.equal(memory.writes, 5, 'what is known need not be written again');
+    const cache = new TestCache();
+    assert.deepEqual(await recall(cache), []);
+    for (const line of ['one', 'two', 'three', 'four', 'five']) await keep(cache, await recall(cache), line);
+    assert.deepEqual(await recall(cache), ['five', 'four', 'three', 'two']);
+    await keep(cache, await recall(cache), 'three');
+    assert.equal(cache.writes, 5, 'what is known need not be written again');
 });
 
 test('another browser or another Node begins anew', async () => {
-    const memory = new TestMemory();
-    await keep(memory, [], 'one');
-    memory.surroundings = 'elsewhere';
-    assert.deepEqual(await recall(memory), []);
+    const cache = new TestCache();
+    await keep(cache, [], 'one');
+    cache.surroundings = 'elsewhere';
+    assert.deepEqual(await recall(cache), []);
 });
 
-test('a memory that fails is none', async () => {
-    const broken: GpuMemory = {
+test('a cache that fails is none', async () => {
+    const broken: TuningCache = {
         surroundings: 'here',
         read: async () => Promise.reject(new Error('no')),
         write: async () => Promise.reject(new Error('no')),
@@ -49,17 +49,17 @@ test('a memory that fails is none', async () => {
 });
 
 test('on a disk it is a small file in a folder that is made when needed', async (t) => {
-    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'lapidary-memory-'));
+    const folder = await fs.mkdtemp(path.join(os.tmpdir(), 'lapidary-tuning-'));
     t.after(() => fs.rm(folder, { recursive: true }));
     const inside = path.join(folder, 'a', 'b');
-    const memory = diskMemory({ LAPIDARY_CACHE: inside });
-    assert.deepEqual(await recall(memory), []);
-    await keep(memory, [], 'one');
-    assert.deepEqual(await recall(diskMemory({ LAPIDARY_CACHE: inside })), ['one']);
+    const cache = diskTuningCache({ LAPIDARY_CACHE: inside });
+    assert.deepEqual(await recall(cache), []);
+    await keep(cache, [], 'one');
+    assert.deepEqual(await recall(diskTuningCache({ LAPIDARY_CACHE: inside })), ['one']);
     assert.deepEqual(await fs.readdir(inside), ['gpus'], 'and nothing else is left there');
     await fs.writeFile(path.join(inside, 'gpus'), 'x'.repeat(1e6));
-    assert.deepEqual(await recall(memory), []);
-    await keep(diskMemory({ LAPIDARY_CACHE: '/dev/null/lapidary' }), [], 'one'); // cannot be made, and nobody minds
+    assert.deepEqual(await recall(cache), []);
+    await keep(diskTuningCache({ LAPIDARY_CACHE: '/dev/null/lapidary' }), [], 'one'); // cannot be made, and nobody minds
 });
 
 test('the file is where each system wants it', () => {

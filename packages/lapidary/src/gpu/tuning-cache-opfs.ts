@@ -1,10 +1,10 @@
-// The memory of a page: a file in its private storage, which pages and workers share.
+// The tuning cache of a page: a file in its private storage, which pages and workers share.
 import { OpfsFs } from '../cache/opfs.js';
-import { mostText, type GpuMemory } from './memory.js';
+import { mostText, type TuningCache } from './tuning-cache.js';
 
 const name = 'gpus';
 
-export const pageMemory: GpuMemory = {
+export const pageTuningCache: TuningCache = {
     get surroundings() {
         return navigator.userAgent;
     },
