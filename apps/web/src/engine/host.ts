@@ -15,7 +15,6 @@ import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method, type ModelChoice } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
-import { promptLimit, trimToFit, type Trimmed } from './trim.js';
 
 const longestLog = 500;
 
@@ -192,15 +191,14 @@ export class EngineHost {
         signal: AbortSignal,
     ): Promise<ChatOutcome> {
         const begun = request.begun ? await begunTokens(engine, request.begun) : [];
-        const { messages, leftOut } = await this.trim(engine, request, begun.length);
         // So small a model loses the thread at the usual temperature.
         const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
         const adapters = await this.adapters(engine, request);
-        const params = { ...apiRequest({ ...calm, ...request, messages }, begun), ...(adapters ? { adapters } : {}) };
+        const params = { ...apiRequest({ ...calm, ...request }, begun), ...(adapters ? { adapters } : {}) };
         const stream = await engine.chat.completions.create(params, { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
-        if (leftOut > 0) outcome.leftOut = leftOut;
-        for await (const { choices, usage, timings } of stream) {
+        for await (const { choices, usage, timings, dropped_messages: leftOut } of stream) {
+            if (leftOut) outcome.leftOut = leftOut;
             const delta = choices[0]?.delta;
             if (delta?.tokens) emit({ type: 'tokens', tokens: delta.tokens });
             if (delta?.reasoning_content) emit({ type: 'reasoning', text: delta.reasoning_content });
@@ -235,16 +233,6 @@ export class EngineHost {
         if (chosen.length === 0) return undefined;
         return await (await import('./stored-adapters.js')).inEngine(engine, chosen);
     }
-
-    /** `begun`: tokens of the answer that are there already, and need room like the prompt. */
-    private async trim(engine: LoadedEngine, { messages, maxTokens }: ChatRequest, begun: number): Promise<Trimmed> {
-        const lengths: number[] = [];
-        for (const { content, toolCalls } of messages) {
-            const text = content + (toolCalls ?? []).map((call) => call.name + call.arguments).join('');
-            lengths.push((await engine.tokenize(text, { addBos: false, parseSpecial: false })).length);
-        }
-        return trimToFit(messages, lengths, promptLimit(engine.info.contextLength - begun, maxTokens));
-    }
 }
 
 /** Few people train: what it takes is loaded when it is wanted. */
@@ -277,6 +265,8 @@ function apiRequest(request: ChatRequest, begun: readonly number[]): ChatComplet
         ...optional,
         messages: messages.map((message) => openAiMessage(message) as unknown as ApiMessage),
         thinking,
+        // A conversation outgrows what a model can hold. Then its beginning is left out, as people forget beginnings too.
+        overflow: 'slide',
         report_tokens: true,
         stream: true,
         stream_options: { include_usage: true },
