@@ -3,6 +3,8 @@
 
 #include "api/api.h"
 #include "api/describe.h"
+#include "api/messages/adapter.h"
+#include "api/messages/model.h"
 #include "lora/merge.h"
 #include "lora/read.h"
 #include "lora/write.h"
@@ -10,9 +12,8 @@
 namespace lapidary::api {
 namespace {
 
-// "f16", in capitals or not; F32 unless given.
-Result<TensorType> type_of(const Args& args) {
-    std::string name = args.has("type") ? TRY(args.string("type")) : "F32";
+// "f16", in capitals or not.
+Result<TensorType> type_of(std::string name) {
     for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
     for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16, TensorType::q8_0}) {
         if (tensor_type_name(type) == name) return type;
@@ -44,8 +45,8 @@ Result<std::vector<lora::AdapterFile>> files_of(const lora::Adapter& adapter, co
 
 }  // namespace
 
-Result<OpenAdapter> Api::adapter_of(const Call& call) const {
-    const auto it = adapters_.find(TRY(call.args.id("adapter")));
+Result<OpenAdapter> Api::adapter_of(Id adapter) const {
+    const auto it = adapters_.find(adapter);
     if (it == adapters_.end()) return fail(Code::not_found, "there is no such adapter: it was closed or never loaded");
     return it->second;
 }
@@ -57,93 +58,85 @@ uint32_t Api::keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapt
     return id;
 }
 
-Result<std::vector<lora::Active>> Api::adapters_of(const Call& call, const OpenModel* model) const {
+Result<std::vector<lora::Active>> Api::adapters_of(std::span<const AdapterUse> wanted, const OpenModel* model) const {
     std::vector<lora::Active> out;
-    const Json& list = call.args.member("adapters");
-    if (list.is_null()) return out;
-    if (!list.is_array() || list.size() > lora::kMaxActive) {
-        return fail(Code::invalid_argument, "'adapters' must be a list of at most {}: [{adapter, scale}]",
-                    lora::kMaxActive);
-    }
-    for (const Json& item : list) {
-        const Args wanted(item);
-        const auto it = adapters_.find(TRY(wanted.id("adapter")));
-        if (it == adapters_.end()) {
-            return fail(Code::not_found, "there is no such adapter: it was closed or never loaded");
-        }
-        if (it->second.model.get() != model) {
+    for (const AdapterUse& use : wanted) {
+        OpenAdapter open = TRY(adapter_of(use.adapter));
+        if (open.model.get() != model) {
             return fail(Code::invalid_argument, "the adapter '{}' was loaded for another model",
-                        printable(it->second.adapter->name));
+                        printable(open.adapter->name));
         }
-        const float scale = TRY(wanted.number_or("scale", 1));
+        const auto scale = float(use.scale);
         if (!std::isfinite(scale)) return fail(Code::invalid_argument, "the scale of an adapter must be a number");
-        out.push_back({it->second.adapter, scale});
+        out.push_back({std::move(open.adapter), scale});
     }
     return out;
 }
 
-Task<Status> Api::use_adapters(const Call& call, OpenSession& open) {
-    co_return co_await open.session->use(CO_TRY(adapters_of(call, open.model.get())));
+Task<Status> Api::use_adapters(std::span<const AdapterUse> wanted, OpenSession& open) {
+    co_return co_await open.session->use(CO_TRY(adapters_of(wanted, open.model.get())));
 }
 
-// {model, name, config} + the file → {adapter, description}
 Task<Result<Reply>> Api::adapter_load(Call& call) {
-    const auto model = CO_TRY(model_of(call));
+    AdapterLoadArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto model = CO_TRY(model_of(args.model));
     const auto table = CO_TRY(model->weights());
-    const lora::ReadOptions options{.name = call.args.has("name") ? CO_TRY(call.args.string("name")) : std::string(),
-                                    .config = call.args.has("config") ? CO_TRY(call.args.string("config")) : ""};
+    const lora::ReadOptions options{.name = args.name, .config = args.config};
     lora::ReadAdapter read = CO_TRY(lora::read_adapter(call.blob, options, *table));
-    Json description = describe(read.adapter);
-    description["format"] = std::string(lora::format_name(read.format));
-    description["ignored"] = read.ignored;
-    const uint32_t id = keep_adapter(model, std::move(read.adapter));
-    co_return Reply{.json = {{"adapter", id}, {"description", std::move(description)}}};
+    LoadedAdapter out{.description = describe(read.adapter)};
+    out.description.format = std::string(lora::format_name(read.format));
+    out.description.ignored = read.ignored;
+    out.adapter = keep_adapter(model, std::move(read.adapter));
+    co_return reply(out);
 }
 
-// {adapter}. Sessions that use it go on doing so until they are asked for something else.
+// Sessions that use it go on doing so until they are asked for something else.
 Task<Result<Reply>> Api::adapter_close(Call& call) {
-    CO_TRY(adapter_of(call));
-    adapters_.erase(CO_TRY(call.args.id("adapter")));
+    AdapterArgs args;
+    CO_TRY(read_message(call.args, args));
+    CO_TRY(adapter_of(args.adapter));
+    adapters_.erase(args.adapter);
     co_return Reply{};
 }
 
-// {adapter} → see describe()
 Task<Result<Reply>> Api::adapter_describe(Call& call) {
-    co_return Reply{.json = describe(*CO_TRY(adapter_of(call)).adapter)};
+    AdapterArgs args;
+    CO_TRY(read_message(call.args, args));
+    co_return reply(describe(*CO_TRY(adapter_of(args.adapter)).adapter));
 }
 
-// {adapter, format: "peft" | "zip" | "gguf", type: "f32" | "f16" | "bf16" | "q8_0"} → {files: [{name, offset, size}]}
-// + their bytes, one after the other
 Task<Result<Reply>> Api::adapter_export(Call& call) {
-    const OpenAdapter open = CO_TRY(adapter_of(call));
+    AdapterExportArgs args;
+    CO_TRY(read_message(call.args, args));
+    const OpenAdapter open = CO_TRY(adapter_of(args.adapter));
     const auto table = CO_TRY(open.model->weights());
-    const std::string format = CO_TRY(call.args.string("format"));
-    auto files = CO_TRY(files_of(*open.adapter, *table, format, CO_TRY(type_of(call.args))));
-    Reply reply{.json = {{"files", Json::array()}}};
+    auto files = CO_TRY(files_of(*open.adapter, *table, args.format, CO_TRY(type_of(args.type))));
+    AdapterExportResult out;
+    Bytes bytes;
     for (lora::AdapterFile& file : files) {
-        reply.json["files"].push_back(
-            {{"name", file.name}, {"offset", reply.blob.size()}, {"size", file.bytes.size()}});
-        if (reply.blob.empty()) {
-            reply.blob = std::move(file.bytes);
+        out.files.push_back({.name = file.name, .offset = int64_t(bytes.size()), .size = int64_t(file.bytes.size())});
+        if (bytes.empty()) {
+            bytes = std::move(file.bytes);
         } else {
-            reply.blob.insert(reply.blob.end(), file.bytes.begin(), file.bytes.end());
+            bytes.insert(bytes.end(), file.bytes.begin(), file.bytes.end());
         }
     }
-    co_return reply;
+    co_return reply(out, std::move(bytes));
 }
 
-// {model, adapters: [{adapter, scale}], type, sink} → {bytes, tensors: [{name, from, to}]}, with progress. The type is
-// one of model.quantize's, or "same".
 Task<Result<Reply>> Api::model_merge(Call& call) {
-    const auto model = CO_TRY(model_of(call));
+    ModelMergeArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto model = CO_TRY(model_of(args.model));
     const auto table = CO_TRY(model->weights());
-    auto adapters = CO_TRY(adapters_of(call, model.get()));
+    auto adapters = CO_TRY(adapters_of(args.adapters, model.get()));
     std::optional<quant::Mix> mix;
-    if (call.args.has("type") && CO_TRY(call.args.string("type")) != "same") mix = CO_TRY(mix_of(call));
-    HostSink sink(ops_, CO_TRY(call.args.id("sink")));
+    if (args.type != "same") mix = CO_TRY(mix_of(args.type));
+    HostSink sink(ops_, args.sink);
     const auto report = CO_TRY(co_await lora::merge(model->file, *table, std::move(adapters), mix, sink,
                                                     progress_of(call), call.cancel, breathe_for(call)));
-    co_return Reply{.json = describe(report)};
+    co_return reply(describe(report));
 }
 
 }  // namespace lapidary::api

@@ -3,20 +3,16 @@
 
 #include <vector>
 
-#include "api/args.h"
+#include "api/messages/generate.h"
 #include "infer/answer.h"
 #include "infer/session.h"
 
 namespace lapidary::api {
 
-inline constexpr int64_t kMaxTopLogprobs = 20;
+AssistantMessage message_of(const infer::ChatAnswer& answer);
+SessionGenerateResult result_of(const infer::GenerateStats& stats, uint64_t seed);
 
-Json event_json(const chat::Event& event);
-Json message_json(const infer::ChatAnswer& answer);
-Json stats_json(const infer::GenerateStats& stats, uint64_t seed);
-
-// [{token, text, bytes, logprob, top: [{token, text, bytes, logprob}]}]. `text` is what the token writes by itself:
-// of a part of a character, U+FFFD; its bytes are in `bytes`.
-Json scores_json(const tokenizer::Tokenizer& tokenizer, std::span<const sample::TokenScore> scores);
+// `text` is what the token writes by itself: of a part of a character, U+FFFD; its bytes are in `bytes`.
+std::vector<Logprob> logprobs(const tokenizer::Tokenizer& tokenizer, std::span<const sample::TokenScore> scores);
 
 }  // namespace lapidary::api

@@ -11,6 +11,14 @@ std::string error_json(const Error& error) {
 
 }  // namespace
 
+Reply reply_of(std::span<const Field> fields, const void* result, Bytes blob) {
+    return {.json = written_fields(fields, result), .blob = std::move(blob)};
+}
+
+void Api::emit_fields(const Call& call, std::span<const Field> fields, const void* event) {
+    host_.emit(call.id, chat::json_text(written_fields(fields, event)));
+}
+
 Api::Methods Api::product_methods() {
     static constexpr auto kMethods = std::to_array<Entry>({
         {"model.open", &Api::model_open},
@@ -81,7 +89,7 @@ void Api::call(uint32_t id, std::string_view method_name, std::string_view json,
 
     auto call = std::make_shared<Call>();
     call->id = id;
-    call->args = Args(std::move(*args));
+    call->args = std::move(*args);
     call->blob.assign(blob.begin(), blob.end());
     calls_.emplace(id, call);
     start<Result<Reply>>(run(call, method), [this, id](Result<Reply> reply) {
@@ -103,20 +111,19 @@ void Api::cancel(uint32_t id) {
     call->cancel.request();
 }
 
-Result<std::shared_ptr<OpenModel>> Api::model_of(const Call& call) const {
-    const auto it = models_.find(TRY(call.args.id("model")));
+Result<std::shared_ptr<OpenModel>> Api::model_of(Id model) const {
+    const auto it = models_.find(model);
     if (it == models_.end()) return fail(Code::not_found, "there is no such model: it was closed or never opened");
     return it->second;
 }
 
-Result<quant::Mix> Api::mix_of(const Call& call) {
-    std::string name = TRY(call.args.string("type"));
-    for (char& c : name) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
-    return quant::find_mix(name);
+Result<quant::Mix> Api::mix_of(std::string type) {
+    for (char& c : type) c = c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+    return quant::find_mix(type);
 }
 
-Result<std::shared_ptr<OpenSession>> Api::take_session(const Call& call) const {
-    const auto it = sessions_.find(TRY(call.args.id("session")));
+Result<std::shared_ptr<OpenSession>> Api::take_session(Id wanted) const {
+    const auto it = sessions_.find(wanted);
     if (it == sessions_.end()) return fail(Code::not_found, "there is no such session: it was closed or never opened");
     const auto session = it->second;
     if (session->busy) return fail(Code::invalid_argument, "the session is busy with another call");
@@ -131,7 +138,7 @@ std::function<void(uint64_t, uint64_t)> Api::progress_of(const Call& call) {
         const double now = host_.now();
         if (done < total && now - last < kBetweenMs) return;
         last = now;
-        host_.emit(id, chat::json_text(Json{{"type", "progress"}, {"done", done}, {"total", total}}));
+        host_.emit(id, chat::json_text(written(Progress{.done = int64_t(done), .total = int64_t(total)})));
     };
 }
 

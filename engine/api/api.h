@@ -1,5 +1,5 @@
 // Api: the engine as the host sees it. Methods by name, arguments and results as JSON with an optional blob, models
-// and sessions as numbers. The table of methods is in docs/architecture.md.
+// and sessions as numbers. The table of methods is docs/messages.md.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "api/args.h"
 #include "api/host.h"
 #include "api/host_device.h"
+#include "api/message.h"
+#include "api/messages/common.h"
 #include "api/open_model.h"
 #include "api/pending_ops.h"
 #include "infer/gpu_runner.h"
@@ -18,6 +19,9 @@
 #include "lora/adapter.h"
 #include "quant/mix.h"
 
+namespace lapidary::chat {
+struct Event;
+}  // namespace lapidary::chat
 namespace lapidary::train {
 class Backend;
 class Session;
@@ -31,10 +35,16 @@ struct Reply {
     Bytes blob;
 };
 
+Reply reply_of(std::span<const Field> fields, const void* result, Bytes blob);
+template <class Result>
+Reply reply(const Result& result, Bytes blob = {}) {
+    return reply_of(kFields<Result>, &result, std::move(blob));
+}
+
 // One call while it runs.
 struct Call {
     uint32_t id = 0;
-    Args args{Json::object()};
+    Json args = Json::object();
     Bytes blob;
     Cancel cancel;
 };
@@ -118,7 +128,7 @@ class Api {
     Task<Result<Reply>> data_read(Call& call);
     Task<Result<Reply>> data_preview(Call& call);
     Task<Result<Reply>> data_close(Call& call);
-    Result<std::shared_ptr<const OpenData>> data_of(const Call& call, const char* name = "data") const;
+    Result<std::shared_ptr<const OpenData>> data_of(Id data) const;
 
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
@@ -130,13 +140,13 @@ class Api {
     Task<Result<Reply>> model_merge(Call& call);
     Task<Result<Reply>> adapter_close(Call& call);
     Task<Result<Reply>> adapter_describe(Call& call);
-    Result<OpenAdapter> adapter_of(const Call& call) const;
+    Result<OpenAdapter> adapter_of(Id adapter) const;
     // A number for an adapter that was loaded or trained; adapter.close takes it back.
     uint32_t keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapter);
-    // The argument `adapters` of a call: [{adapter, scale}]. Those of another model are refused.
-    Result<std::vector<lora::Active>> adapters_of(const Call& call, const OpenModel* model) const;
-    // The session goes on with the adapters the call asks for: none when it asks for none.
-    Task<Status> use_adapters(const Call& call, OpenSession& open);
+    // Those of another model are refused.
+    Result<std::vector<lora::Active>> adapters_of(std::span<const AdapterUse> wanted, const OpenModel* model) const;
+    // The session goes on with these adapters alone.
+    Task<Status> use_adapters(std::span<const AdapterUse> wanted, OpenSession& open);
 
     // session_methods.cpp
     Task<Result<Reply>> session_create(Call& call);
@@ -154,8 +164,13 @@ class Api {
     Task<Result<Reply>> session_generate(Call& call);
     Task<Result<Reply>> generate_text(Call& call, OpenSession& open, Generation& generation);
     Task<Result<Reply>> generate_chat(Call& call, OpenSession& open, Generation& generation);
-    Result<Generation> read_generation(Call& call, OpenSession& open);
-    Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context);
+    void tell_event(const Call& call, Generation& generation, const chat::Event& event);
+    // From the arguments to what is needed to follow them.
+    Status prepare(Call& call, OpenSession& open, Generation& generation);
+    // `backend`, `kv` and `block` as in SessionCreateArgs.
+    Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context,
+                                                           std::string_view backend, std::string_view kv,
+                                                           uint32_t block = infer::kMostTogether);
 
     // train_methods.cpp
     Task<Result<Reply>> train_create(Call& call);
@@ -167,25 +182,31 @@ class Api {
     Task<Result<Reply>> train_close(Call& call);
     Task<Result<Reply>> train_bench(Call& call);  // train_bench_method.cpp
     // As take_session.
-    Result<std::shared_ptr<OpenTraining>> take_training(const Call& call) const;
+    Result<std::shared_ptr<OpenTraining>> take_training(Id train) const;
+    // `backend`: as in SessionCreateArgs.
     Task<Result<std::unique_ptr<train::Backend>>> training_backend(const Call& call, OpenModel& model,
-                                                                   const lora::Adapter& adapter, uint32_t longest);
+                                                                   const lora::Adapter& adapter, uint32_t longest,
+                                                                   std::string_view backend, bool checkpointing);
     // Answers the next samples with the adapter as it is.
     Task<Status> train_sample(const Call& call, OpenTraining& training, uint64_t step, Breathe breathe);
     // Lets a step end that was begun before the call was cancelled, unless it takes too long.
     Breathe breathe_to_the_end(const Call& call);
 
-    Result<std::shared_ptr<OpenModel>> model_of(const Call& call) const;
-    // The argument `type`, such as "q4_k_m", in capitals or not.
-    static Result<quant::Mix> mix_of(const Call& call);
-    // The argument `kv`.
-    static Result<KvFormat> kv_of(const Call& call);
+    Result<std::shared_ptr<OpenModel>> model_of(Id model) const;
+    // Such as "q4_k_m", in capitals or not.
+    static Result<quant::Mix> mix_of(std::string type);
+    // The usual one where none is named.
+    static Result<KvFormat> kv_of(std::string_view name);
     // Marks the session busy for as long as the returned pointer lives: two calls on one session would corrupt it.
-    Result<std::shared_ptr<OpenSession>> take_session(const Call& call) const;
+    Result<std::shared_ptr<OpenSession>> take_session(Id session) const;
 
     // {"type": "progress", "done", "total"}, at most about ten times a second.
     std::function<void(uint64_t, uint64_t)> progress_of(const Call& call);
-    void emit(const Call& call, const Json& event) { host_.emit(call.id, chat::json_text(event)); }
+    template <class Event>
+    void emit(const Call& call, const Event& event) {
+        emit_fields(call, kFields<Event>, &event);
+    }
+    void emit_fields(const Call& call, std::span<const Field> fields, const void* event);
     // Hands control to the host from time to time, not at every layer of a small model.
     Breathe breathe_for(const Call& call);
 

@@ -4,15 +4,13 @@
 
 #include "api/api.h"
 #include "api/median.h"
+#include "api/messages/session.h"
 #include "infer/gpu_runner.h"
 #include "model/memory.h"
 #include "sample/random.h"
 
 namespace lapidary::api {
 namespace {
-
-constexpr int64_t kMostTokens = 1 << 20;
-constexpr int64_t kMostRuns = 100;
 
 // Weights a decoded token reads: everything but the embedding tables, of which it reads a row, and of the experts only
 // those chosen. The head is read whole even when it is the embedding table.
@@ -38,14 +36,15 @@ std::vector<int32_t> any_tokens(const model::Config& config, uint32_t count) {
 
 }  // namespace
 
-// {session, prompt, decode, depth, runs} → tokens per second and what a token costs
 Task<Result<Reply>> Api::session_bench(Call& call) {
-    const auto open = CO_TRY(take_session(call));
+    SessionBenchArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(take_session(args.session));
     const auto config = CO_TRY(open->model->config());
-    const auto prompt = uint32_t(CO_TRY(call.args.integer_or("prompt", 1, kMostTokens, 512)));
-    const auto decode = uint32_t(CO_TRY(call.args.integer_or("decode", 1, kMostTokens, 128)));
-    const auto depth = uint32_t(CO_TRY(call.args.integer_or("depth", 0, kMostTokens, 0)));
-    const auto runs = uint32_t(CO_TRY(call.args.integer_or("runs", 1, kMostRuns, 5)));
+    const auto prompt = uint32_t(args.prompt);
+    const auto decode = uint32_t(args.decode);
+    const auto depth = uint32_t(args.depth);
+    const auto runs = uint32_t(args.runs);
     Runner& runner = open->session->runner();
     if (uint64_t(depth) + std::max(prompt, 2 * decode) > runner.context()) {
         co_return fail(Code::limit, "a context of {} tokens is too short for this", runner.context());
@@ -88,36 +87,41 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
         ms.erase(ms.begin());
         return double(count) / median(std::move(ms)) * 1000;
     };
-    Json json = {{"prefill_tps", per_second(prefill, prompt)},
-                 {"decode_tps", per_second(decoding, decode)},
-                 {"prompt_tokens", prompt},
-                 {"decode_tokens", decode},
-                 {"depth", depth},
-                 {"weight_bytes_per_token", bytes_per_token(*config, *CO_TRY(open->model->weights()))}};
+    SessionBenchResult out{
+        .prefill_tps = per_second(prefill, prompt),
+        .decode_tps = per_second(decoding, decode),
+        .prompt_tokens = prompt,
+        .decode_tokens = decode,
+        .depth = depth,
+        .weight_bytes_per_token = int64_t(bytes_per_token(*config, *CO_TRY(open->model->weights())))};
     if (open->gpu != nullptr) {
-        if (!gpu_ms.empty()) json["decode_gpu_ms"] = median({gpu_ms.begin() + 1, gpu_ms.end()});
-        json["dispatches_per_token"] = open->gpu->decode_dispatches();
-        json["submits_per_token"] = 1;
-        json["gpu_bytes"] = {{"weights", open->model->gpu_weights->bytes()}, {"session", open->gpu->bytes()}};
-        json["adapter"] = device_->info().adapter;
+        if (!gpu_ms.empty()) out.decode_gpu_ms = median({gpu_ms.begin() + 1, gpu_ms.end()});
+        out.dispatches_per_token = int64_t(open->gpu->decode_dispatches());
+        out.submits_per_token = 1;
+        out.gpu_bytes =
+            BenchBytes{.weights = int64_t(open->model->gpu_weights->bytes()), .session = int64_t(open->gpu->bytes())};
+        out.adapter = device_->info().adapter;
     }
-    co_return Reply{.json = std::move(json)};
+    co_return reply(out);
 }
 
-// {session, depth} → {profile: [{kernel, dispatches, ms}]}: the GPU time of a token, by kernel and size
+// The GPU time of a token, by kernel and size.
 Task<Result<Reply>> Api::session_profile(Call& call) {
-    const auto open = CO_TRY(take_session(call));
+    SessionProfileArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(take_session(args.session));
     if (open->gpu == nullptr) co_return fail(Code::unsupported, "only a session on the GPU has kernels to be timed");
-    const auto depth = uint32_t(CO_TRY(call.args.integer_or("depth", 0, open->gpu->context() - 1, 0)));
+    CO_TRY(check_between("depth", args.depth, 0, open->gpu->context() - 1));
+    const auto depth = uint32_t(args.depth);
     const std::vector<int32_t> tokens = any_tokens(*CO_TRY(open->model->config()), depth);
     open->session->reset();
     if (depth > 0) CO_TRY(co_await open->gpu->run(tokens, LogitsWanted::none, nullptr));
-    Json profile = Json::array();
+    SessionProfileResult out;
     for (const auto& time : CO_TRY(co_await open->gpu->profile_decode(call.cancel))) {
-        profile.push_back({{"kernel", time.label}, {"dispatches", time.dispatches}, {"ms", time.ms}});
+        out.profile.push_back({.kernel = time.label, .dispatches = int64_t(time.dispatches), .ms = time.ms});
     }
     open->session->reset();
-    co_return Reply{.json = {{"profile", std::move(profile)}}};
+    co_return reply(out);
 }
 
 }  // namespace lapidary::api

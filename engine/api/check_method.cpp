@@ -1,13 +1,12 @@
 // gpu.check: whether this GPU computes what it should. gpu.bandwidth: how fast it moves memory.
 #include "api/api.h"
+#include "api/messages/gpu.h"
 #include "infer/gpu_bandwidth.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
 
 namespace lapidary::api {
 namespace {
-
-constexpr size_t kMaxNames = 64;
 
 std::optional<kernels::Format> find_format(std::string_view name) {
     for (uint8_t i = 0; i <= uint8_t(kernels::Format::f32); ++i) {
@@ -16,9 +15,9 @@ std::optional<kernels::Format> find_format(std::string_view name) {
     return std::nullopt;
 }
 
-Result<std::vector<kernels::Format>> formats_of(const Args& args) {
+Result<std::vector<kernels::Format>> formats_of(std::span<const std::string> names) {
     std::vector<kernels::Format> out;
-    for (const std::string& name : TRY(args.strings("formats", kMaxNames))) {
+    for (const std::string& name : names) {
         const auto format = find_format(name);
         if (!format) return fail(Code::invalid_argument, "there is no weight format '{}'", printable(name));
         out.push_back(*format);
@@ -26,48 +25,50 @@ Result<std::vector<kernels::Format>> formats_of(const Args& args) {
     return out;
 }
 
-Json outcome_json(const kernels::check::Outcome& outcome) {
-    Json json = {{"kernel", outcome.kernel},       {"format", outcome.format}, {"variant", outcome.variant},
-                 {"shape", outcome.shape},         {"error", outcome.error},   {"limit", outcome.limit},
-                 {"max_error", outcome.max_error}, {"ok", outcome.ok}};
-    if (!outcome.problem.empty()) json["problem"] = outcome.problem;
-    return json;
+CheckedCase checked_case(const kernels::check::Outcome& outcome) {
+    CheckedCase out{.kernel = std::string(outcome.kernel),
+                    .format = outcome.format,
+                    .variant = outcome.variant,
+                    .shape = outcome.shape,
+                    .error = outcome.error,
+                    .limit = outcome.limit,
+                    .max_error = outcome.max_error,
+                    .ok = outcome.ok};
+    if (!outcome.problem.empty()) out.problem = outcome.problem;
+    return out;
 }
 
 }  // namespace
 
-// {without, kernels, formats, quick} → {adapter, subgroups, cases, failed, ms}, with progress. A GPU that is open
-// already keeps the features it has: `without` is for the first call.
+// A GPU that is open already keeps the features it has: `without` is for the first call.
 Task<Result<Reply>> Api::gpu_check(Call& call) {
+    GpuCheckArgs args;
+    CO_TRY(read_message(call.args, args));
     if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here, so there is nothing to check");
-    kernels::check::Options options{.kernels = CO_TRY(call.args.strings("kernels", kMaxNames)),
-                                    .formats = CO_TRY(formats_of(call.args)),
-                                    .quick = CO_TRY(call.args.boolean_or("quick", false))};
-    CO_TRY(co_await device_->open(CO_TRY(call.args.strings("without", kMaxNames)), call.cancel));
+    kernels::check::Options options{
+        .kernels = std::move(args.kernels), .formats = CO_TRY(formats_of(args.formats)), .quick = args.quick};
+    CO_TRY(co_await device_->open(std::move(args.without), call.cancel));
     const double from = host_.now();
     const auto outcomes = CO_TRY(co_await kernels::check::run(*device_, kernels::check::suites(), std::move(options),
                                                               progress_of(call), call.cancel));
-    Json cases = Json::array();
-    size_t failed = 0;
+    GpuCheckResult out{.adapter = device_->info().adapter,
+                       .subgroups = device_->info().subgroups,
+                       .subgroup_min = device_->info().subgroup_min};
     for (const kernels::check::Outcome& outcome : outcomes) {
-        cases.push_back(outcome_json(outcome));
-        failed += outcome.ok ? 0 : 1;
+        out.cases.push_back(checked_case(outcome));
+        out.failed += outcome.ok ? 0 : 1;
     }
-    co_return Reply{.json = {{"adapter", device_->info().adapter},
-                             {"subgroups", device_->info().subgroups},
-                             {"subgroup_min", device_->info().subgroup_min},
-                             {"cases", std::move(cases)},
-                             {"failed", failed},
-                             {"ms", host_.now() - from}}};
+    out.ms = host_.now() - from;
+    co_return reply(out);
 }
 
-// {} → {bytes_per_second}: null where it cannot be measured. The GPU must be open, as it is once a model was loaded.
+// The GPU must be open, as it is once a model was loaded.
 Task<Result<Reply>> Api::gpu_bandwidth(Call& call) {
     if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here");
     CO_TRY(co_await device_->open({}, call.cancel));
     double copied = 0;
     if (device_->info().timestamps) copied = CO_TRY(co_await infer::copy_bandwidth(*device_, call.cancel));
-    co_return Reply{.json = {{"bytes_per_second", copied > 0 ? Json(copied) : Json(nullptr)}}};
+    co_return reply(GpuBandwidthResult{.bytes_per_second = copied > 0 ? std::optional(copied) : std::nullopt});
 }
 
 }  // namespace lapidary::api

@@ -1,13 +1,10 @@
 // data.*: a file of examples becomes a data set to train on.
 #include "api/api.h"
+#include "api/messages/data.h"
 #include "train/data.h"
 
 namespace lapidary::api {
 namespace {
-
-constexpr int64_t kDefaultLongest = 512;
-constexpr int64_t kMaxPreviewExamples = 100;
-constexpr int64_t kMaxPreviewTokens = 4096;
 
 // How many examples, and how much of each.
 struct PreviewSize {
@@ -16,43 +13,37 @@ struct PreviewSize {
     size_t tokens = 0;
 };
 
-// [{line, tokens, shown: [text, …], weights: [number, …]}]: the weight of a text is how much it counts that the model
-// predicts it.
-Json preview_json(const OpenData& open, const PreviewSize& size) {
-    Json out = Json::array();
+std::vector<ShownExample> preview_of(const OpenData& open, const PreviewSize& size) {
+    std::vector<ShownExample> out;
     const train::DataSet& set = *open.set;
     for (size_t i = size.first; i < set.examples.size() && i < size.first + size.examples; ++i) {
-        Json texts = Json::array();
-        Json weights = Json::array();
+        ShownExample& example = out.emplace_back();
+        example.line = int64_t(set.lines[i]);
+        example.tokens = int64_t(set.examples[i].tokens.size());
         for (train::PreviewToken& token : train::preview(*open.tokenizer, set.examples[i], size.tokens)) {
-            texts.push_back(std::move(token.text));
-            weights.push_back(token.weight);
+            example.shown.push_back(std::move(token.text));
+            example.weights.push_back(token.weight);
         }
-        out.push_back({{"line", set.lines[i]},
-                       {"tokens", set.examples[i].tokens.size()},
-                       {"shown", std::move(texts)},
-                       {"weights", std::move(weights)}});
     }
     return out;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const OpenData>> Api::data_of(const Call& call, const char* name) const {
-    const auto it = data_.find(TRY(call.args.id(name)));
+Result<std::shared_ptr<const OpenData>> Api::data_of(Id data) const {
+    const auto it = data_.find(data);
     if (it == data_.end()) return fail(Code::not_found, "there is no such data set: it was closed or never read");
     return it->second;
 }
 
-// {model, format, split, longest, preview} + the file → {data, format, examples, tokens, learnt_tokens, longest, questions,
-// errors: [{line, message}], error_count, preview}
 Task<Result<Reply>> Api::data_read(Call& call) {
-    const auto model = CO_TRY(model_of(call));
+    DataReadArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto model = CO_TRY(model_of(args.model));
     train::DataOptions options;
-    if (call.args.has("format")) options.format = CO_TRY(train::data_format_from(CO_TRY(call.args.string("format"))));
-    if (call.args.has("split")) options.split = CO_TRY(train::text_split_from(CO_TRY(call.args.string("split"))));
-    options.longest = uint32_t(CO_TRY(call.args.integer_or("longest", 2, train::kMaxExampleTokens, kDefaultLongest)));
-    const auto shown = size_t(CO_TRY(call.args.integer_or("preview", 0, kMaxPreviewExamples, 0)));
+    options.format = CO_TRY(train::data_format_from(args.format));
+    options.split = CO_TRY(train::text_split_from(args.split));
+    options.longest = uint32_t(args.longest);
     options.size = CO_TRY(model->config())->is_small() ? chat::ModelSize::small : chat::ModelSize::large;
 
     auto open = std::make_shared<OpenData>();
@@ -60,39 +51,36 @@ Task<Result<Reply>> Api::data_read(Call& call) {
     open->set = std::make_shared<const train::DataSet>(
         CO_TRY(co_await train::read_data(call.blob, *open->tokenizer, options, breathe_for(call))));
     const train::DataSet& set = *open->set;
-    Json errors = Json::array();
+    DataReadResult out{.data = ++last_id_,
+                       .format = std::string(train::name_of(set.format)),
+                       .examples = int64_t(set.examples.size()),
+                       .tokens = int64_t(set.tokens),
+                       .learnt_tokens = int64_t(set.learnt_tokens),
+                       .longest = set.longest,
+                       .questions = set.questions,
+                       .error_count = int64_t(set.error_count),
+                       .preview = preview_of(*open, {.examples = size_t(args.preview), .tokens = kMaxPreviewTokens})};
     for (const train::LineError& error : set.errors) {
-        errors.push_back({{"line", error.line}, {"message", error.message}});
+        out.errors.push_back({.line = int64_t(error.line), .message = error.message});
     }
-    Json preview = preview_json(*open, {.examples = shown, .tokens = kMaxPreviewTokens});
-    const uint32_t id = ++last_id_;
-    data_.emplace(id, open);
-    co_return Reply{.json = {{"data", id},
-                             {"format", std::string(train::name_of(set.format))},
-                             {"examples", set.examples.size()},
-                             {"tokens", set.tokens},
-                             {"learnt_tokens", set.learnt_tokens},
-                             {"longest", set.longest},
-                             {"questions", set.questions},
-                             {"errors", std::move(errors)},
-                             {"error_count", set.error_count},
-                             {"preview", std::move(preview)}}};
+    data_.emplace(out.data, open);
+    co_return reply(out);
 }
 
-// {data, first, count, tokens} → {preview}
 Task<Result<Reply>> Api::data_preview(Call& call) {
-    const auto open = CO_TRY(data_of(call));
-    PreviewSize size;
-    size.first = size_t(CO_TRY(call.args.integer_or("first", 0, int64_t(train::kMaxDataExamples), 0)));
-    size.examples = size_t(CO_TRY(call.args.integer_or("count", 0, kMaxPreviewExamples, 5)));
-    size.tokens = size_t(CO_TRY(call.args.integer_or("tokens", 0, kMaxPreviewTokens, kMaxPreviewTokens)));
-    co_return Reply{.json = {{"preview", preview_json(*open, size)}}};
+    DataPreviewArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(data_of(args.data));
+    const PreviewSize size{.first = size_t(args.first), .examples = size_t(args.count), .tokens = size_t(args.tokens)};
+    co_return reply(DataPreviewResult{.preview = preview_of(*open, size)});
 }
 
-// {data}. A training that uses it goes on.
+// A training that uses it goes on.
 Task<Result<Reply>> Api::data_close(Call& call) {
-    CO_TRY(data_of(call));
-    data_.erase(CO_TRY(call.args.id("data")));
+    DataArgs args;
+    CO_TRY(read_message(call.args, args));
+    CO_TRY(data_of(args.data));
+    data_.erase(args.data);
     co_return Reply{};
 }
 

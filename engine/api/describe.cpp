@@ -12,7 +12,7 @@ namespace lapidary::api {
 namespace {
 
 // Types in the order of the bytes they take.
-Json quantization_mix(const gguf::File& file) {
+std::vector<TensorShare> quantization_mix(const gguf::File& file) {
     struct Sum {
         uint64_t tensors = 0;
         uint64_t bytes = 0;
@@ -27,12 +27,12 @@ Json quantization_mix(const gguf::File& file) {
     }
     std::vector<std::pair<std::string_view, Sum>> order(sums.begin(), sums.end());
     sort_few(order, std::greater{}, [](const auto& item) { return item.second.bytes; });
-    Json out = Json::array();
+    std::vector<TensorShare> out;
     for (const auto& [type, sum] : order) {
-        out.push_back({{"type", std::string(type)},
-                       {"tensors", sum.tensors},
-                       {"bytes", sum.bytes},
-                       {"parameters", sum.parameters}});
+        out.push_back({.type = std::string(type),
+                       .tensors = int64_t(sum.tensors),
+                       .bytes = int64_t(sum.bytes),
+                       .parameters = int64_t(sum.parameters)});
     }
     return out;
 }
@@ -49,35 +49,34 @@ Json per_layer(const model::Config& config, Get&& get) {
     return same ? list.front() : list;
 }
 
-void describe_config(const model::Config& config, Json& out) {
-    out["variant"] = config.variant;
-    out["layers"] = config.layers.size();
+void describe_config(const model::Config& config, ModelDescription& out) {
+    out.variant = config.variant;
+    out.layers = int64_t(config.layers.size());
     uint32_t sliding = 0;
     for (const model::LayerConfig& layer : config.layers) sliding += layer.sliding ? 1 : 0;
-    out["sliding_layers"] = sliding;
-    out["width"] = config.width;
-    out["heads"] = per_layer(config, [](const auto& layer) { return layer.heads; });
-    out["kv_heads"] = per_layer(config, [](const auto& layer) { return layer.kv_heads; });
-    out["head_dim"] = per_layer(config, [](const auto& layer) { return layer.head_dim; });
-    out["feed_forward"] = per_layer(config, [](const auto& layer) { return layer.ffn; });
-    out["vocabulary"] = config.vocabulary;
-    out["context_length"] = config.context_length;
-    out["sliding_window"] = config.sliding_window;
-    if (config.per_layer_width > 0) out["per_layer_embedding"] = config.per_layer_width;
-    if (config.shared_kv_layers > 0) out["shared_kv_layers"] = config.shared_kv_layers;
+    out.sliding_layers = sliding;
+    out.width = config.width;
+    out.heads = per_layer(config, [](const auto& layer) { return layer.heads; });
+    out.kv_heads = per_layer(config, [](const auto& layer) { return layer.kv_heads; });
+    out.head_dim = per_layer(config, [](const auto& layer) { return layer.head_dim; });
+    out.feed_forward = per_layer(config, [](const auto& layer) { return layer.ffn; });
+    out.vocabulary = config.vocabulary;
+    out.context_length = config.context_length;
+    out.sliding_window = config.sliding_window;
+    if (config.per_layer_width > 0) out.per_layer_embedding = config.per_layer_width;
+    if (config.shared_kv_layers > 0) out.shared_kv_layers = config.shared_kv_layers;
     if (config.experts.count > 0) {
-        out["experts"] = {
-            {"count", config.experts.count}, {"used", config.experts.used}, {"feed_forward", config.experts.ffn}};
+        out.experts = ModelExperts{
+            .count = config.experts.count, .used = config.experts.used, .feed_forward = config.experts.ffn};
     }
-    Json sampling = Json::object();
-    if (config.sampling.temperature) sampling["temperature"] = *config.sampling.temperature;
-    if (config.sampling.top_k) sampling["top_k"] = *config.sampling.top_k;
-    if (config.sampling.top_p) sampling["top_p"] = *config.sampling.top_p;
-    if (!sampling.empty()) out["sampling"] = std::move(sampling);
+    const model::SamplingHints& hints = config.sampling;
+    if (hints.temperature || hints.top_k || hints.top_p) {
+        out.sampling = SamplingHints{.temperature = hints.temperature, .top_k = hints.top_k, .top_p = hints.top_p};
+    }
 }
 
 // Weights, and the KV cache for a short and for the longest context.
-void describe_memory(const model::Config& config, const model::WeightTable& table, KvFormat kv, Json& out) {
+void describe_memory(const model::Config& config, const model::WeightTable& table, KvFormat kv, ModelDescription& out) {
     const uint64_t weights = model::weight_bytes(table);
     Json memory = {{"weights", weights}, {"kv_format", std::string(kv_format_name(kv))}};
     for (const uint64_t wanted : {uint64_t{4096}, uint64_t{config.context_length}}) {
@@ -88,8 +87,8 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
     }
     // May stay in the file (model.load), which costs time instead.
     if (table.per_layer_token_embd.present()) memory["per_layer_embeddings"] = table.per_layer_token_embd.bytes();
-    out["parameters"] = model::weight_elements(table);
-    out["memory"] = std::move(memory);
+    out.parameters = int64_t(model::weight_elements(table));
+    out.memory = std::move(memory);
 }
 
 // What a program may expect of answers, in Ollama's words. Whether a model was taught to think and to call tools its file
@@ -116,90 +115,87 @@ std::string_view dialect(const gguf::File& file) {
     return "llama.cpp";
 }
 
-Json array_size(const gguf::Header& header, std::string_view key) {
+std::optional<int64_t> array_size(const gguf::Header& header, std::string_view key) {
     const gguf::Value* value = header.find(key);
     const auto array = value == nullptr ? std::nullopt : value->as_array();
-    return array ? Json(array->size()) : Json(nullptr);
+    return array ? std::optional(int64_t(array->size())) : std::nullopt;
 }
 
 }  // namespace
 
-Json describe(OpenModel& model, KvFormat kv) {
+ModelDescription describe(OpenModel& model, KvFormat kv) {
     const gguf::Header& header = model.file.metadata();
-    Json out = Json::object();
-    out["architecture"] = printable(header.string("general.architecture").value_or("unknown"));
-    if (const auto name = header.string("general.name")) out["name"] = printable(*name, 120);
-    out["format"] = format("GGUF v{}", header.version);
-    out["dialect"] = std::string(dialect(model.file));
-    out["file_bytes"] = model.file_bytes;
-    if (model.file.n_shards() > 1) out["files"] = model.file.n_shards();
-    out["tensors"] = model.file.tensors().size();
+    ModelDescription out;
+    out.architecture = printable(header.string("general.architecture").value_or("unknown"));
+    if (const auto name = header.string("general.name")) out.name = printable(*name, 120);
+    out.format = format("GGUF v{}", header.version);
+    out.dialect = std::string(dialect(model.file));
+    out.file_bytes = int64_t(model.file_bytes);
+    if (model.file.n_shards() > 1) out.files = int64_t(model.file.n_shards());
+    out.tensors = int64_t(model.file.tensors().size());
 
     Status supported;
     const auto config = model.config();
     if (config) describe_config(**config, out);
-    if (config) out["capabilities"] = capabilities(header, **config);
+    if (config) out.capabilities = capabilities(header, **config);
     if (!config) supported = std::unexpected(config.error());
     if (config) {
         const auto table = model.weights();
         if (table) describe_memory(**config, **table, kv, out);
         if (!table) supported = std::unexpected(table.error());
     }
-    out["supported"] = supported.has_value();
-    if (!supported) out["reason"] = supported.error().message;
-    out["quantization"] = quantization_mix(model.file);
+    out.supported = supported.has_value();
+    if (!supported) out.reason = supported.error().message;
+    out.quantization = quantization_mix(model.file);
     if (header.find("tokenizer.ggml.tokens") != nullptr) {
-        out["tokenizer"] = {{"model", printable(header.string("tokenizer.ggml.model").value_or("unknown"))},
-                            {"tokens", array_size(header, "tokenizer.ggml.tokens")},
-                            {"merges", array_size(header, "tokenizer.ggml.merges")}};
+        out.tokenizer = TokenizerSummary{.model = printable(header.string("tokenizer.ggml.model").value_or("unknown")),
+                                         .tokens = array_size(header, "tokenizer.ggml.tokens"),
+                                         .merges = array_size(header, "tokenizer.ggml.merges")};
     }
-    if (model.gpu_weights != nullptr) out["gpu"] = describe(model.gpu_weights->choice());
+    if (model.gpu_weights != nullptr) out.gpu = describe(model.gpu_weights->choice());
     return out;
 }
 
-Json describe(const infer::GpuChoice& choice) {
+GpuKernels describe(const infer::GpuChoice& choice) {
     const bool subgroups = choice.variant.reduction == kernels::Reduction::subgroup;
     const bool planes = choice.variant.activations == kernels::Activations::planes;
-    Json out = {
-        {"variant", {{"reduction", subgroups ? "subgroup" : "shared"}, {"activations", planes ? "planes" : "floats"}}},
-        {"selftest", {{"cases", choice.cases}, {"ms", choice.selftest_ms}, {"wrong", choice.wrong}}}};
-    if (choice.processors > 0) out["processors"] = choice.processors;
-    if (choice.remembered) out["remembered"] = true;
-    if (choice.planes_ms > 0) out["matvec_ms"] = {{"planes", choice.planes_ms}, {"floats", choice.floats_ms}};
+    GpuKernels out{
+        .variant = {.reduction = subgroups ? "subgroup" : "shared", .activations = planes ? "planes" : "floats"},
+        .selftest = {.cases = int64_t(choice.cases), .ms = choice.selftest_ms, .wrong = choice.wrong}};
+    if (choice.processors > 0) out.processors = choice.processors;
+    if (choice.remembered) out.remembered = true;
+    if (choice.planes_ms > 0) out.matvec_ms = GpuMatvecMs{.planes = choice.planes_ms, .floats = choice.floats_ms};
     return out;
 }
 
-Json describe(const lora::Adapter& adapter) {
-    uint64_t parameters = 0;
+AdapterDescription describe(const lora::Adapter& adapter) {
+    AdapterDescription out{.name = adapter.name, .base_model = adapter.base_model, .alpha = adapter.alpha};
     std::set<uint32_t> ranks, layers;
     std::set<lora::Target> targets;
-    Json updates = Json::array();
     for (const lora::Update& update : adapter.updates) {
-        parameters += update.a.size() + update.b.size();
+        out.parameters += int64_t(update.a.size() + update.b.size());
         ranks.insert(update.rank);
         targets.insert(update.target);
         if (lora::in_layer(update.target)) layers.insert(update.layer);
-        updates.push_back({{"layer", update.layer},
-                           {"target", std::string(lora::name_of(update.target))},
-                           {"rank", update.rank},
-                           {"scale", update.scale}});
+        out.updates.push_back({.layer = update.layer,
+                               .target = std::string(lora::name_of(update.target)),
+                               .rank = update.rank,
+                               .scale = update.scale});
     }
-    Json names = Json::array();
-    for (const lora::Target target : targets) names.push_back(std::string(lora::name_of(target)));
-    return {{"name", adapter.name},   {"base_model", adapter.base_model},
-            {"alpha", adapter.alpha}, {"parameters", parameters},
-            {"ranks", ranks},         {"layers", layers},
-            {"targets", names},       {"updates", updates}};
+    out.ranks.assign(ranks.begin(), ranks.end());
+    out.layers.assign(layers.begin(), layers.end());
+    for (const lora::Target target : targets) out.targets.emplace_back(lora::name_of(target));
+    return out;
 }
 
-Json describe(const model::QuantizeReport& report) {
-    Json tensors = Json::array();
+WrittenModel describe(const model::QuantizeReport& report) {
+    WrittenModel out{.bytes = int64_t(report.bytes)};
     for (const model::QuantizedTensor& tensor : report.tensors) {
-        tensors.push_back({{"name", tensor.name},
-                           {"from", std::string(tensor_type_name(tensor.from))},
-                           {"to", std::string(tensor_type_name(tensor.to))}});
+        out.tensors.push_back({.name = tensor.name,
+                               .from = std::string(tensor_type_name(tensor.from)),
+                               .to = std::string(tensor_type_name(tensor.to))});
     }
-    return {{"bytes", report.bytes}, {"tensors", std::move(tensors)}};
+    return out;
 }
 
 }  // namespace lapidary::api

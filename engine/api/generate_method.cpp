@@ -15,35 +15,31 @@ namespace lapidary::api {
 
 // What was asked for, and what is kept while the answer is written.
 struct Generation {
+    SessionGenerateArgs args;
     std::shared_ptr<const model::Config> config;
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer;
     infer::GenerateOptions options;
     infer::GenerateListener listener;
-    std::vector<std::string> stops;
     std::vector<int32_t> answered;  // continue_tokens
     Overflow overflow = Overflow::error;
     std::shared_ptr<const grammar::Program> content_form;
     std::optional<infer::AnswerFormat> format;
-    Status kept;  // the format, as it must be
-    bool with_logprobs = false;
+    Status kept;                             // the format, as it must be
     std::vector<sample::TokenScore> scores;  // of tokens whose text has not been told yet
 
-    // The scores collected so far, as a member of an event.
-    void attach_scores(Json& event) {
-        if (!with_logprobs) return;
-        event["logprobs"] = scores_json(*tokenizer, scores);
+    // The scores collected so far, for an event; null where nobody asked for them.
+    Json take_logprobs() {
+        if (!args.logprobs) return {};
+        Json out = written_list(logprobs(*tokenizer, scores));
         scores.clear();
+        return out;
     }
 };
 
 namespace {
 
-constexpr size_t kMaxStops = 64;
-constexpr int64_t kMaxTokens = 1 << 26;
-
-Result<std::vector<int32_t>> token_list(const Args& args, const char* name, const tokenizer::Tokenizer& tokenizer) {
+Result<std::vector<int32_t>> token_list(const Json& list, const char* name, const tokenizer::Tokenizer& tokenizer) {
     std::vector<int32_t> out;
-    const Json& list = args.member(name);
     if (list.is_null()) return out;
     if (!list.is_array()) return fail(Code::invalid_argument, "'{}' must be a list of token ids", name);
     for (const Json& item : list) {
@@ -57,8 +53,8 @@ Result<std::vector<int32_t>> token_list(const Args& args, const char* name, cons
     return out;
 }
 
-Result<std::vector<int32_t>> continued_tokens(const Args& args, const tokenizer::Tokenizer& tokenizer) {
-    std::vector<int32_t> out = TRY(token_list(args, "continue_tokens", tokenizer));
+Result<std::vector<int32_t>> continued_tokens(const Json& list, const tokenizer::Tokenizer& tokenizer) {
+    std::vector<int32_t> out = TRY(token_list(list, "continue_tokens", tokenizer));
     for (const int32_t token : out) {
         if (tokenizer.is_end_of_generation(token)) {
             return fail(Code::invalid_argument, "'continue_tokens' has a token that ends the answer: it is complete");
@@ -68,11 +64,10 @@ Result<std::vector<int32_t>> continued_tokens(const Args& args, const tokenizer:
 }
 
 // The text to continue; `prompt_tokens` are taken as they are.
-Result<std::vector<int32_t>> text_prompt(const Args& args, const tokenizer::Tokenizer& tokenizer) {
-    if (args.has("prompt_tokens")) return token_list(args, "prompt_tokens", tokenizer);
-    const tokenizer::EncodeOptions encode{.add_bos = TRY(args.boolean_or("add_bos", true)),
-                                          .parse_special = TRY(args.boolean_or("parse_special", true))};
-    return tokenizer.encode(TRY(args.string("prompt")), encode);
+Result<std::vector<int32_t>> text_prompt(const SessionGenerateArgs& args, const tokenizer::Tokenizer& tokenizer) {
+    if (!args.prompt_tokens.is_null()) return token_list(args.prompt_tokens, "prompt_tokens", tokenizer);
+    if (!args.prompt) return fail(Code::invalid_argument, "'prompt' must be a text");
+    return tokenizer.encode(*args.prompt, {.add_bos = args.add_bos, .parse_special = args.parse_special});
 }
 
 // Tells the format what was answered before.
@@ -136,7 +131,7 @@ void listen(Generation& generation, std::function<bool(int32_t)> feed) {
             return allowed;
         };
     }
-    if (generation.with_logprobs) {
+    if (generation.args.logprobs) {
         listener.on_score = [&generation](const sample::TokenScore& score) { generation.scores.push_back(score); };
     }
     listener.on_token = [&generation, feed = std::move(feed)](int32_t token) {
@@ -162,30 +157,29 @@ infer::GenerateStats no_room(const std::vector<int32_t>& prompt, const Generatio
 
 }  // namespace
 
-Result<Generation> Api::read_generation(Call& call, OpenSession& open) {
-    Generation out;
+Status Api::prepare(Call& call, OpenSession& open, Generation& out) {
     out.config = TRY(open.model->config());
     out.tokenizer = TRY(open.model->tokenizer());
-    out.options.max_tokens = uint32_t(TRY(call.args.integer_or("max_tokens", 0, kMaxTokens, 0)));
+    out.options.max_tokens = uint32_t(out.args.max_tokens);
     const auto fresh_seed = uint64_t(host_.now() * 1000) % (1ull << 32);
-    out.options.sampling = TRY(sampling_params(Args(call.args.member("sampling")), *out.config, fresh_seed));
-    out.stops = TRY(call.args.strings("stop", kMaxStops));
-    out.answered = TRY(continued_tokens(call.args, *out.tokenizer));
-    if (call.args.has("overflow")) out.overflow = TRY(overflow_from(TRY(call.args.string("overflow"))));
-    out.with_logprobs = call.args.has("logprobs");
-    out.options.top_logprobs = uint32_t(TRY(call.args.integer_or("logprobs", 0, kMaxTopLogprobs, 0)));
-    out.content_form = TRY(grammar::compile_response_format(call.args.member("response_format")));
+    out.options.sampling = TRY(sampling_params(out.args.sampling, *out.config, fresh_seed));
+    out.answered = TRY(continued_tokens(out.args.continue_tokens, *out.tokenizer));
+    out.overflow = TRY(overflow_from(out.args.overflow));
+    out.options.top_logprobs = uint32_t(out.args.logprobs.value_or(0));
+    out.content_form = TRY(grammar::compile_response_format(out.args.response_format));
     const auto progress = progress_of(call);
     out.listener.on_prompt = [progress](uint32_t done, uint32_t total) { progress(done, total); };
     out.listener.is_end = [tokenizer = out.tokenizer](int32_t token) { return tokenizer->is_end_of_generation(token); };
-    return out;
+    return {};
 }
 
 Task<Result<Reply>> Api::session_generate(Call& call) {
-    const auto open = CO_TRY(take_session(call));
-    Generation generation = CO_TRY(read_generation(call, *open));
-    CO_TRY(co_await use_adapters(call, *open));
-    if (call.args.has("messages")) co_return co_await generate_chat(call, *open, generation);
+    Generation generation;
+    CO_TRY(read_message(call.args, generation.args));
+    const auto open = CO_TRY(take_session(generation.args.session));
+    CO_TRY(prepare(call, *open, generation));
+    CO_TRY(co_await use_adapters(generation.args.adapters, *open));
+    if (!generation.args.messages.is_null()) co_return co_await generate_chat(call, *open, generation);
     co_return co_await generate_text(call, *open, generation);
 }
 
@@ -193,25 +187,24 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
     if (generation.overflow == Overflow::slide) {
         co_return fail(Code::invalid_argument, "'overflow' can be 'slide' for messages only");
     }
-    std::vector<int32_t> prompt = CO_TRY(text_prompt(call.args, *generation.tokenizer));
+    std::vector<int32_t> prompt = CO_TRY(text_prompt(generation.args, *generation.tokenizer));
     if (generation.content_form != nullptr) {
         generation.format.emplace(*generation.tokenizer, CO_TRY(open.model->token_texts()),
                                   infer::AnswerFormatOptions{.content = generation.content_form});
     }
     CO_TRY(catch_up(generation));
 
-    infer::TextAnswer answer(generation.tokenizer, generation.stops);
+    infer::TextAnswer answer(generation.tokenizer, generation.args.stop);
     std::string text;
     for (const int32_t token : generation.answered) text += answer.feed(token);
     if (answer.stopped()) co_return complete_already();
-    const auto tell = [&](const std::string& piece, const Json& tokens) {
+    const auto tell = [&](std::string piece, std::vector<int64_t> tokens) {
         text += piece;
-        Json event = {{"type", "text"}, {"text", piece}, {"tokens", tokens}};
-        generation.attach_scores(event);
-        emit(call, event);
+        emit(call,
+             TextEvent{.text = std::move(piece), .tokens = std::move(tokens), .logprobs = generation.take_logprobs()});
     };
     listen(generation, [&](int32_t token) {
-        tell(answer.feed(token), Json::array({token}));
+        tell(answer.feed(token), {token});
         return !answer.stopped();
     });
     const bool room = CO_TRY(fit(generation, prompt, open.session->runner().context()));
@@ -219,17 +212,30 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
                                                                      generation.listener, breathe_for(call)))
                             : no_room(prompt, generation);
     CO_TRY(generation.kept);
-    if (const std::string rest = answer.finish(); !rest.empty()) tell(rest, Json::array());
-    Json json = stats_json(stats, generation.options.sampling.seed);
-    json["text"] = std::move(text);
-    co_return Reply{.json = std::move(json)};
+    if (std::string rest = answer.finish(); !rest.empty()) tell(std::move(rest), {});
+    SessionGenerateResult out = result_of(stats, generation.options.sampling.seed);
+    out.text = std::move(text);
+    co_return reply(out);
+}
+
+void Api::tell_event(const Call& call, Generation& generation, const chat::Event& event) {
+    switch (event.kind) {
+        case chat::EventKind::content:
+            return emit(call, ContentEvent{.text = event.text, .logprobs = generation.take_logprobs()});
+        case chat::EventKind::reasoning: return emit(call, ReasoningEvent{.text = event.text});
+        case chat::EventKind::tool_call:
+            return emit(
+                call,
+                ToolCallEvent{
+                    .index = int64_t(event.index), .id = event.id, .name = event.name, .arguments = event.arguments});
+        case chat::EventKind::invalid_tool_call:
+            return emit(call, InvalidToolCallEvent{.text = event.text, .error = event.error});
+    }
 }
 
 Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation& generation) {
-    const auto conversation =
-        CO_TRY(chat::conversation_from_json(call.args.member("messages"), call.args.member("tools")));
-    const bool thinking = CO_TRY(call.args.boolean_or("thinking", false));
-    const bool report_tokens = CO_TRY(call.args.boolean_or("report_tokens", false));
+    const auto conversation = CO_TRY(chat::conversation_from_json(generation.args.messages, generation.args.tools));
+    const bool thinking = generation.args.thinking;
     const uint32_t context = open.session->runner().context();
     const auto size = generation.config->is_small() ? chat::ModelSize::small : chat::ModelSize::large;
     const chat::RenderOptions render{.size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always};
@@ -244,7 +250,7 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
         prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render));
     }
     using Calls = infer::AnswerFormatOptions::Calls;
-    const ToolChoice choice = CO_TRY(tool_choice(call.args.member("tool_choice")));
+    const ToolChoice choice = CO_TRY(tool_choice(generation.args.tool_choice));
     const bool demanded = choice.kind == ToolChoice::Kind::required;
     const bool forbidden = choice.kind == ToolChoice::Kind::none || conversation.tools.empty();
     if (generation.content_form != nullptr || demanded) {
@@ -264,13 +270,9 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     }
     CO_TRY(catch_up(generation));
 
-    infer::ChatAnswer answer(generation.tokenizer,
-                             {.start = prompt.end, .thinking = thinking, .tools = conversation.tools}, generation.stops,
-                             [&](const chat::Event& event) {
-                                 Json json = event_json(event);
-                                 if (event.kind == chat::EventKind::content) generation.attach_scores(json);
-                                 emit(call, json);
-                             });
+    infer::ChatAnswer answer(
+        generation.tokenizer, {.start = prompt.end, .thinking = thinking, .tools = conversation.tools},
+        generation.args.stop, [&](const chat::Event& event) { tell_event(call, generation, event); });
     answer.set_silent(true);
     for (const int32_t token : generation.answered) answer.feed(token);
     answer.set_silent(false);
@@ -278,7 +280,7 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     listen(generation, [&](int32_t token) {
         // Scores are told with the content their tokens made; those of thoughts, calls and marks are not told.
         if (!answer.is_content(token)) generation.scores.clear();
-        if (report_tokens) emit(call, {{"type", "tokens"}, {"tokens", Json::array({token})}});
+        if (generation.args.report_tokens) emit(call, TokensEvent{.tokens = {token}});
         answer.feed(token);
         return !answer.stopped();
     });
@@ -288,12 +290,12 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
                             : no_room(prompt.tokens, generation);
     CO_TRY(generation.kept);
     answer.finish();
-    Json json = stats_json(stats, generation.options.sampling.seed);
-    if (!answer.tool_calls().empty()) json["finish_reason"] = "tool_calls";
-    json["text"] = answer.content();
-    json["message"] = message_json(answer);
-    if (generation.overflow == Overflow::slide) json["dropped_messages"] = prompt.dropped_messages;
-    co_return Reply{.json = std::move(json)};
+    SessionGenerateResult out = result_of(stats, generation.options.sampling.seed);
+    if (!answer.tool_calls().empty()) out.finish_reason = "tool_calls";
+    out.text = answer.content();
+    out.message = message_of(answer);
+    if (generation.overflow == Overflow::slide) out.dropped_messages = prompt.dropped_messages;
+    co_return reply(out);
 }
 
 }  // namespace lapidary::api

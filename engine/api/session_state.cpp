@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "api/api.h"
+#include "api/messages/session.h"
 #include "base/checksum.h"
 #include "infer/session_file.h"
 
@@ -57,26 +58,26 @@ Task<Result<uint64_t>> fingerprint(OpenModel& model, std::span<const lora::Activ
 
 }  // namespace
 
-// {session, sink} → {tokens, bytes}; the bytes go to the sink, with progress
 Task<Result<Reply>> Api::session_save(Call& call) {
-    const auto open = CO_TRY(take_session(call));
-    HostSink sink(ops_, CO_TRY(call.args.id("sink")));
+    SessionSaveArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(take_session(args.session));
+    HostSink sink(ops_, args.sink);
     const uint64_t print = CO_TRY(co_await fingerprint(*open->model, open->session->adapters(), call.cancel));
     const uint64_t bytes =
         CO_TRY(co_await infer::save_session(*open->session, sink, {print, progress_of(call), call.cancel}));
-    co_return Reply{.json = {{"tokens", open->session->runner().position()}, {"bytes", bytes}}};
+    co_return reply(SessionSaveResult{.tokens = open->session->runner().position(), .bytes = int64_t(bytes)});
 }
 
-// {session, source: {id, size}, adapters} → {tokens}, with progress
 Task<Result<Reply>> Api::session_restore(Call& call) {
-    const auto open = CO_TRY(take_session(call));
-    const Args wanted(call.args.member("source"));
-    const uint32_t id = CO_TRY(wanted.id("id"));
-    HostSource source(ops_, id, uint64_t(CO_TRY(wanted.integer_or("size", 0, kMaxFileBytes, 0))));
-    CO_TRY(co_await use_adapters(call, *open));
+    SessionRestoreArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(take_session(args.session));
+    HostSource source(ops_, args.source.id, uint64_t(args.source.size));
+    CO_TRY(co_await use_adapters(args.adapters, *open));
     const uint64_t print = CO_TRY(co_await fingerprint(*open->model, open->session->adapters(), call.cancel));
     CO_TRY(co_await infer::restore_session(*open->session, source, {print, progress_of(call), call.cancel}));
-    co_return Reply{.json = {{"tokens", open->session->tokens().size()}}};
+    co_return reply(SessionRestoreResult{.tokens = int64_t(open->session->tokens().size())});
 }
 
 }  // namespace lapidary::api

@@ -3,16 +3,13 @@
 
 #include "api/api.h"
 #include "api/median.h"
+#include "api/messages/train.h"
 #include "infer/gpu_runner.h"
 #include "sample/random.h"
 #include "train/gpu_backend.h"
 
 namespace lapidary::api {
 namespace {
-
-constexpr int64_t kLongestSequence = 1 << 14;
-constexpr int64_t kMostRank = 256;
-constexpr int64_t kMostTrainRuns = 100;
 
 // Small numbers everywhere, so that every gradient has something to do.
 std::vector<float> noise(size_t count, uint32_t seed) {
@@ -46,18 +43,18 @@ lora::Adapter whole_adapter(const model::Config& config, const model::WeightTabl
 
 }  // namespace
 
-// {model, tokens, rank, runs, checkpointing} → tokens per second of a step: forward, backward and AdamW
 Task<Result<Reply>> Api::train_bench(Call& call) {
-    const auto open = CO_TRY(model_of(call));
+    TrainBenchArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto open = CO_TRY(model_of(args.model));
     const auto config = CO_TRY(open->config());
     const auto table = CO_TRY(open->weights());
     if (open->gpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model was not loaded for the backend 'gpu'");
     }
-    const auto count = uint32_t(CO_TRY(call.args.integer_or("tokens", 2, kLongestSequence, 512)));
-    const auto rank = uint32_t(CO_TRY(call.args.integer_or("rank", 1, kMostRank, 16)));
-    const auto runs = uint32_t(CO_TRY(call.args.integer_or("runs", 1, kMostTrainRuns, 5)));
-    const bool checkpointing = CO_TRY(call.args.boolean_or("checkpointing", true));
+    const auto count = uint32_t(args.tokens);
+    const auto rank = uint32_t(args.rank);
+    const auto runs = uint32_t(args.runs);
     train::Sequence sequence{
         .tokens = std::vector<int32_t>(count), .weights = std::vector<float>(count, 1.0f), .starts = {0}};
     sequence.weights.back() = 0;
@@ -79,7 +76,7 @@ Task<Result<Reply>> Api::train_bench(Call& call) {
 
     const auto backend =
         CO_TRY(co_await train::GpuBackend::create(open->gpu_weights, whole_adapter(*config, *table, rank),
-                                                  {.tokens = count, .checkpointing = checkpointing}, call.cancel));
+                                                  {.tokens = count, .checkpointing = args.checkpointing}, call.cancel));
     const auto progress = progress_of(call);
     std::vector<double> passes;
     std::vector<double> steps;
@@ -97,19 +94,20 @@ Task<Result<Reply>> Api::train_bench(Call& call) {
         progress(i, runs);
     }
     const auto per_second = [&](const std::vector<double>& ms) { return count * 1000.0 / median(ms); };
-    co_return Reply{.json = {{"tokens", count},
-                             {"rank", rank},
-                             {"runs", runs},
-                             {"checkpointing", checkpointing},
-                             {"train_tps", per_second(steps)},
-                             {"accumulate_tps", per_second(passes)},
-                             {"evaluate_tps", per_second(forward)},
-                             {"prefill_tps", per_second(prefill)},
-                             {"ratio", per_second(passes) / per_second(prefill)},
-                             {"step_ms", median(steps)},
-                             {"loss", loss / (count - 1)},
-                             {"gpu_bytes", {{"weights", open->gpu_weights->bytes()}, {"training", backend->bytes()}}},
-                             {"adapter", device_->info().adapter}}};
+    co_return reply(TrainBenchResult{
+        .tokens = count,
+        .rank = rank,
+        .runs = runs,
+        .checkpointing = args.checkpointing,
+        .train_tps = per_second(steps),
+        .accumulate_tps = per_second(passes),
+        .evaluate_tps = per_second(forward),
+        .prefill_tps = per_second(prefill),
+        .ratio = per_second(passes) / per_second(prefill),
+        .step_ms = median(steps),
+        .loss = loss / (count - 1),
+        .gpu_bytes = {.weights = int64_t(open->gpu_weights->bytes()), .training = int64_t(backend->bytes())},
+        .adapter = device_->info().adapter});
 }
 
 }  // namespace lapidary::api

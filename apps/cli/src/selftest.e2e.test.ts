@@ -55,7 +55,7 @@ test('what is wrong is named, with the case', () => {
         ok: true,
     };
     const cases = [good, { ...good, shape: '3 × 256', error: 0.5, ok: false }, { ...good, variant: 'shared' }];
-    const lines = describe({ adapter: 'a GPU', subgroups: true, cases, failed: 1, ms: 1234 });
+    const lines = describe({ adapter: 'a GPU', subgroups: true, subgroup_min: 4, cases, failed: 1, ms: 1234 });
     assert.equal(lines[0], 'a GPU: 2 of 3 cases right, 1.2 s');
     assert.match(lines[3] ?? '', /^matvec +q4_k +subgroup +2 +5\.0e-1 +1e-5 +1 wrong$/);
     assert.match(lines[4] ?? '', /^matvec +q4_k +shared +1 .*ok$/);

@@ -100,6 +100,7 @@ export class Completions {
             cached_tokens: 0,
             prompt_ms: 0,
             completion_ms: 0,
+            seed: 0,
         };
         const text = !echo ? '' : typeof prompt === 'string' ? prompt : await core.detokenize(prompt, { special: true });
         if (!echo || topLogprobs === undefined) return { echoed: { text, scores: [] }, result };

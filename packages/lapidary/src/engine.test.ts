@@ -22,10 +22,10 @@ test('a call carries its method, arguments and bytes in, and its result and byte
     const fake = new FakeEngine();
     fake.onCall = ({ number }) => fake.finish(number, { answer: 42 }, Uint8Array.of(9, 8));
     const engine = await fake.connect();
-    const result = await engine.call('model.tokenize', { text: 'grüße' }, { blob: Uint8Array.of(1, 2, 3) });
+    const result = await engine.call('model.greet', { text: 'grüße' }, { blob: Uint8Array.of(1, 2, 3) });
     assert.deepEqual(result.json, { answer: 42 });
     assert.deepEqual([...result.blob], [9, 8]);
-    assert.equal(fake.received[0]?.method, 'model.tokenize');
+    assert.equal(fake.received[0]?.method, 'model.greet');
     assert.deepEqual(fake.received[0]?.args, { text: 'grüße' });
     assert.deepEqual([...(fake.received[0]?.blob ?? [])], [1, 2, 3]);
     assert.equal(fake.live, 0, 'everything the host allocated is freed again');
@@ -64,7 +64,7 @@ test('a failed call rejects with the code and the sentence of the engine', async
     const fake = new FakeEngine();
     fake.onCall = ({ number }) => fake.fail(number, 'bad_file', 'this is not a GGUF file');
     const engine = await fake.connect();
-    await rejectsWith(engine.call('model.open', {}), 'bad_file', /^this is not a GGUF file$/);
+    await rejectsWith(engine.call('model.open', { sources: [] }), 'bad_file', /^this is not a GGUF file$/);
 });
 
 test('an unknown error code is an internal error', async () => {

@@ -4,6 +4,7 @@ import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.j
 import { GpuHost, type GpuOption } from './gpu/host.js';
 import type { GpuLedger } from './gpu/ledger.js';
 import { parseObject, type JsonObject } from './json.js';
+import type { Method, Methods } from './messages.js';
 import { readExactly, type ByteSink, type ByteSource } from './sources/source.js';
 import { ProcessExit, fillMissing, wasiImports, type Log, type LogLevel } from './wasi.js';
 
@@ -36,16 +37,21 @@ export interface EngineOptions {
     gpu?: GpuOption | undefined;
 }
 
-export interface CallOptions {
+export interface CallOptions<Event = JsonObject> {
     blob?: Uint8Array;
-    onEvent?: (event: JsonObject) => void;
+    onEvent?: (event: Event) => void;
     signal?: AbortSignal;
 }
 
-export interface CallResult {
-    json: JsonObject;
+export interface CallResult<Result = JsonObject> {
+    json: Result;
     blob: Uint8Array;
 }
+
+/** What a method takes, tells and gives; of one that is not known by name, anything. */
+type ArgsOf<M extends string> = M extends Method ? Methods[M]['args'] : object;
+type EventOf<M extends string> = M extends Method ? Methods[M]['event'] : JsonObject;
+type ResultOf<M extends string> = M extends Method ? Methods[M]['result'] : JsonObject;
 
 interface PendingCall {
     resolve(result: CallResult): void;
@@ -142,8 +148,24 @@ export class Engine {
         return this.gpu.ledger();
     }
 
-    async call(method: string, args: object, options: CallOptions = {}): Promise<CallResult> {
-        const { blob, onEvent, signal } = options;
+    async call<M extends string>(
+        method: M,
+        args: ArgsOf<M>,
+        options: CallOptions<EventOf<M>> = {},
+    ): Promise<CallResult<ResultOf<M>>> {
+        const { blob, signal } = options;
+        // The engine keeps to the types: its side of them and ours come from the same tables.
+        const onEvent = options.onEvent as ((event: JsonObject) => void) | undefined;
+        return (await this.send(method, args, blob, onEvent, signal)) as CallResult<ResultOf<M>>;
+    }
+
+    private async send(
+        method: string,
+        args: object,
+        blob: Uint8Array | undefined,
+        onEvent: ((event: JsonObject) => void) | undefined,
+        signal: AbortSignal | undefined,
+    ): Promise<CallResult> {
         if (this.failure) throw this.failure;
         if (signal?.aborted) throw cancelledError();
         const number = ++this.lastNumber;
@@ -153,7 +175,7 @@ export class Engine {
                 const pending: PendingCall = { resolve, reject, onEvent, cancelled: false };
                 // Before the engine is entered: it may finish the call while it is in there.
                 this.calls.set(number, pending);
-                this.send(number, method, args, blob);
+                this.post(number, method, args, blob);
                 cancel = () => {
                     pending.cancelled = true;
                     this.enter((exports) => exports.lapidary_cancel(number));
@@ -292,7 +314,7 @@ export class Engine {
         });
     }
 
-    private send(number: number, method: string, args: object, blob: Uint8Array | undefined): void {
+    private post(number: number, method: string, args: object, blob: Uint8Array | undefined): void {
         this.enter((exports) => {
             const passed: Passed[] = [];
             try {

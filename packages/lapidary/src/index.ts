@@ -28,6 +28,7 @@ export type { GpuLedger } from './gpu/ledger.js';
 export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { kvFormats, type KvFormat } from './kv-format.js';
+export type { Method, Methods } from './messages.js';
 export { Model } from './model.js';
 export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';

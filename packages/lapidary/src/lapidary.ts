@@ -98,7 +98,7 @@ export class LoadedEngine {
     }
 
     /**
-     * A method of the engine itself, for what has no door of its own; docs/architecture.md lists them. It is about the
+     * A method of the engine itself, for what has no door of its own; docs/messages.md lists them. It is about the
      * loaded model unless `args` name another, and waits for its turn like every call. Those of the workshop are there
      * when the model was loaded with `workshop: true`.
      */

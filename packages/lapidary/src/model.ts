@@ -2,16 +2,14 @@
 import type { CallOptions, CallResult, Engine } from './engine.js';
 import { LapidaryError } from './error.js';
 import { keep, recall, type TuningCache } from './gpu/tuning-cache.js';
-import { isObject, numberField, optionalString, stringField, type JsonObject } from './json.js';
+import type * as messages from './messages.js';
 import type { KvFormat } from './kv-format.js';
-import { Session, type AdapterUse } from './session.js';
+import { Session, engineAdapters, type AdapterUse } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
-export type Backend = 'cpu' | 'gpu';
+export type Backend = NonNullable<messages.ModelLoadArgs['backend']>;
 
-export interface Progress {
-    done: number;
-    total: number;
+export interface Progress extends Omit<messages.Progress, 'type'> {
     /** Why it takes longer than usual, in a sentence. */
     note?: string | undefined;
 }
@@ -43,7 +41,7 @@ export interface SessionOptions {
 }
 
 /** Of the table of per-layer embeddings: `auto` is the GPU if it has room. */
-export type TablePlace = 'auto' | 'gpu' | 'source';
+export type TablePlace = NonNullable<messages.ModelLoadArgs['per_layer_embeddings']>;
 
 export interface WeightOptions extends WorkOptions {
     /** False: the GPU gets the kernels it says it can run, without being tried first. */
@@ -63,9 +61,9 @@ export interface LoadedWeights {
     /** The GPU in words. */
     adapter?: string;
     /** Where the table of per-layer embeddings is, when the model has one and is on the GPU. */
-    perLayerEmbeddings?: 'gpu' | 'source';
+    perLayerEmbeddings?: Exclude<TablePlace, 'auto'>;
     /** Which kernels it got, and what the self-test found: for people who want to know why it is slow. */
-    gpu?: JsonObject;
+    gpu?: messages.GpuKernels;
 }
 
 export class Model {
@@ -84,10 +82,10 @@ export class Model {
         try {
             const { json } = await engine.call(
                 'model.open',
-                { sources: sources.map(({ size, name }, i) => ({ id: numbers[i], size, name })) },
+                { sources: sources.map(({ size }, i) => ({ id: numbers[i] ?? 0, size })) },
                 signal ? { signal } : {},
             );
-            return new Model(engine, numberField(json, 'model', 'the opened model'), numbers, sources);
+            return new Model(engine, json.model, numbers, sources);
         } catch (error) {
             await release(engine, numbers, sources);
             throw error;
@@ -100,9 +98,8 @@ export class Model {
     }
 
     /** What the file says about itself, with the memory for keys and values kept as `kv`. Needs no loaded weights. */
-    async describe(signal?: AbortSignal, kv?: KvFormat): Promise<JsonObject> {
-        const args = { model: this.handle, ...(kv === undefined ? {} : { kv }) };
-        return (await this.engine.call('model.describe', args, signal ? { signal } : {})).json;
+    async describe(signal?: AbortSignal, kv?: KvFormat): Promise<messages.ModelDescription> {
+        return (await this.engine.call('model.describe', { model: this.handle, kv }, signal ? { signal } : {})).json;
     }
 
     async load(backend: Backend, options: WeightOptions = {}): Promise<LoadedWeights> {
@@ -112,22 +109,20 @@ export class Model {
         const args = {
             model: this.handle,
             backend,
-            ...(selfTest === undefined ? {} : { selftest: selfTest }),
-            ...(processors === undefined ? {} : { processors }),
-            ...(without === undefined ? {} : { without_features: [...without] }),
-            ...(perLayerEmbeddings === undefined ? {} : { per_layer_embeddings: perLayerEmbeddings }),
-            ...(known.length > 0 ? { gpu_choice: known.join('\n') } : {}),
+            selftest: selfTest,
+            processors,
+            without_features: without,
+            per_layer_embeddings: perLayerEmbeddings,
+            gpu_choice: known.length > 0 ? known.join('\n') : undefined,
         };
         const { json } = await this.engine.call('model.load', args, callOptions(work));
-        const found = optionalString(json, 'gpu_choice');
+        const { bytes, adapter, gpu, per_layer_embeddings: place, gpu_choice: found } = json;
         if (remembers && found) await keep(remembers, known, found);
-        const adapter = optionalString(json, 'adapter');
-        const { gpu, per_layer_embeddings: place } = json;
         return {
-            bytes: Number(json['bytes'] ?? 0),
-            ...(place === 'gpu' || place === 'source' ? { perLayerEmbeddings: place } : {}),
+            bytes,
+            ...(place ? { perLayerEmbeddings: place } : {}),
             ...(adapter ? { adapter } : {}),
-            ...(isObject(gpu) ? { gpu } : {}),
+            ...(gpu ? { gpu } : {}),
         };
     }
 
@@ -138,8 +133,7 @@ export class Model {
             { model: this.handle, add_bos: addBos, parse_special: parseSpecial, pieces },
             { blob: new TextEncoder().encode(text) },
         );
-        const named = Array.isArray(json['pieces']) ? json['pieces'].map(String) : [];
-        return { tokens: tokensFromBytes(blob), pieces: named };
+        return { tokens: tokensFromBytes(blob), pieces: json.pieces };
     }
 
     async detokenize(tokens: Int32Array, options: { special?: boolean } = {}): Promise<string> {
@@ -148,7 +142,7 @@ export class Model {
             { model: this.handle, special: options.special ?? true },
             { blob: tokensToBytes(tokens) },
         );
-        return stringField(json, 'text', 'the answer to detokenize');
+        return json.text;
     }
 
     /** The weights must be loaded. */
@@ -159,12 +153,11 @@ export class Model {
             { model: this.handle, ...wanted },
             signal ? { signal } : {},
         );
-        const what = 'the created session';
-        return new Session(this.engine, numberField(json, 'session', what), numberField(json, 'context', what));
+        return new Session(this.engine, json.session, json.context);
     }
 
     /** Writes the model with its weights in another type; nothing needs to be loaded for it. */
-    async quantize(type: string, sink: ByteSink, options: WorkOptions = {}): Promise<JsonObject> {
+    async quantize(type: string, sink: ByteSink, options: WorkOptions = {}): Promise<messages.WrittenModel> {
         const number = this.engine.addSink(sink);
         try {
             const args = { model: this.handle, type, sink: number };
@@ -185,10 +178,10 @@ export class Model {
         type: string,
         sink: ByteSink,
         options: WorkOptions = {},
-    ): Promise<JsonObject> {
+    ): Promise<messages.WrittenModel> {
         const number = this.engine.addSink(sink);
         try {
-            const args = { model: this.handle, adapters, type, sink: number };
+            const args = { model: this.handle, adapters: engineAdapters(adapters), type, sink: number };
             return (await this.engine.call('model.merge', args, callOptions(options))).json;
         } finally {
             this.engine.removeSink(number);
@@ -212,16 +205,20 @@ async function release(engine: Engine, numbers: readonly number[], sources: read
 }
 
 /** The part of every long call: progress and the wish to stop. */
-export function callOptions(options: WorkOptions, onOther?: (event: JsonObject) => void) {
+export function callOptions<Other extends { type?: unknown } = never>(options: WorkOptions, onOther?: (event: Other) => void) {
     const { onProgress, signal } = options;
     return {
-        onEvent: (event: JsonObject) => {
-            const { type, done, total } = event;
-            if (type !== 'progress') onOther?.(event);
-            else if (typeof done === 'number' && typeof total === 'number') onProgress?.({ done, total });
+        // Any event: which others there are, the method decides.
+        onEvent: (event: { type?: unknown }) => {
+            if (isProgress(event)) onProgress?.({ done: event.done, total: event.total });
+            else onOther?.(event as Other);
         },
         ...(signal ? { signal } : {}),
     };
+}
+
+function isProgress(event: { type?: unknown }): event is messages.Progress {
+    return event.type === 'progress';
 }
 
 // Token ids cross the border as little-endian int32, whatever the machine's own order is.

@@ -1,17 +1,10 @@
 // Models of noise: real sizes without real weights, for measuring.
 import type { Engine } from './engine.js';
-import { numberField } from './json.js';
+import type { ModelSynthArgs, ModelSynthResult } from './messages.js';
 import { callOptions, type WorkOptions } from './model.js';
 import type { ByteSink } from './sources/source.js';
 
-export interface SynthRequest {
-    /** A member of the family, such as "e2b"; the engine's refusal of another names them all. */
-    variant: string;
-    /** The type of most weights, as for `Model.quantize`. */
-    type: string;
-    /** The same seed gives the same file. */
-    seed?: number;
-}
+export type SynthRequest = Omit<ModelSynthArgs, 'sink'>;
 
 /** Writes a model that was never trained. */
 export async function synthesize(
@@ -19,12 +12,10 @@ export async function synthesize(
     request: SynthRequest,
     sink: ByteSink,
     options: WorkOptions = {},
-): Promise<{ bytes: number; tensors: number }> {
+): Promise<ModelSynthResult> {
     const number = engine.addSink(sink);
     try {
-        const { json } = await engine.call('model.synth', { ...request, sink: number }, callOptions(options));
-        const what = 'the answer to synth';
-        return { bytes: numberField(json, 'bytes', what), tensors: numberField(json, 'tensors', what) };
+        return (await engine.call('model.synth', { ...request, sink: number }, callOptions(options))).json;
     } finally {
         engine.removeSink(number);
     }

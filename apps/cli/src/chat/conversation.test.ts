@@ -11,6 +11,7 @@ const result: GenerateResult = {
     cached_tokens: 0,
     prompt_ms: 1,
     completion_ms: 1,
+    seed: 1,
 };
 const options = { sampling: {}, stop: [], maxTokens: 10, thinking: false };
 const signal = new AbortController().signal;

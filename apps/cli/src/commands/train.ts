@@ -2,7 +2,7 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import { LapidaryError, type Backend, type Engine, type JsonObject, type Model } from 'lapidary';
+import { LapidaryError, type Backend, type Engine, type Methods, type Model } from 'lapidary';
 import { fileError } from 'lapidary/node';
 import { backendOption, loadWeights, type BackendFlag } from '../backend.js';
 import type { Interrupts } from '../interrupt.js';
@@ -10,6 +10,8 @@ import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger, parseNumber } from '../numbers.js';
 import { formatBytes, safeFor } from '../terminal.js';
 import { writeWhole } from '../whole-files.js';
+
+type Create = Methods['train.create']['args'];
 
 interface Flags {
     data: string;
@@ -25,7 +27,7 @@ interface Flags {
     seq: number;
     batch: number;
     accumulate: number;
-    schedule: string;
+    schedule: Create['schedule'];
     warmup: number;
     dropout: number;
     weightDecay: number;
@@ -101,21 +103,19 @@ async function train(
 ): Promise<void> {
     const say = (text: string) => void process.stdout.write(`${safeFor(process.stdout, text)}\n`);
     const read = await engine.call('data.read', { model: model.number, longest: flags.seq }, { blob: data, signal });
-    for (const error of listOf(read.json['errors'])) {
-        process.stderr.write(`lapidary: ${flags.data}:${String(error['line'])}: ${String(error['message'])}\n`);
-    }
-    const { json } = await engine.call('train.create', settingsOf(flags, model, backend, read.json), { signal });
-    const training = { train: Number(json['train']) };
-    const plan = objectOf(json['plan']);
-    const memory = Number(plan['memory'] ?? 0);
+    for (const { line, message } of read.json.errors) process.stderr.write(`lapidary: ${flags.data}:${line}: ${message}\n`);
+    const created = await engine.call('train.create', settingsOf(flags, model, backend, read.json.data), { signal });
+    const { train, plan } = created.json;
+    const training = { train };
+    const { memory = 0 } = plan;
     say(
-        `${String(plan['examples'])} examples, ${String(plan['validation_examples'])} for validation, ${String(plan['steps'])} steps, ` +
-            `${String(plan['parameters'])} numbers to train${memory > 0 ? `, ${formatBytes(memory)} beside the model` : ''}`,
+        `${plan.examples} examples, ${plan.validation_examples} for validation, ${plan.steps} steps, ` +
+            `${plan.parameters} numbers to train${memory > 0 ? `, ${formatBytes(memory)} beside the model` : ''}`,
     );
     const line = new StepLine();
     let kept: number | undefined;
     if (saved) {
-        kept = Number((await engine.call('train.restore', training, { blob: saved, signal })).json['step']);
+        kept = (await engine.call('train.restore', training, { blob: saved, signal })).json.step;
         say(`goes on after step ${kept}`);
     }
     const save = async () => {
@@ -127,7 +127,7 @@ async function train(
             if (kept !== undefined) say(`the checkpoint after step ${kept} is as it was; --resume goes on from there`);
             throw error;
         }
-        return (kept = Number(at['step']));
+        return (kept = at.step);
     };
     for (;;) {
         // In pieces: after each the state is on the disk. Ctrl-C lets the engine end the step it is at.
@@ -136,7 +136,7 @@ async function train(
                 signal,
                 onEvent: (event) => line.show(event),
             });
-            if (at['finished'] === true) break;
+            if (at.finished) break;
             await save();
         } catch (error) {
             const stopped = error instanceof LapidaryError && error.code === 'cancelled' && signal.aborted;
@@ -151,32 +151,30 @@ async function train(
     await save();
     const made = await engine.call('train.adapter', { ...training, name: path.basename(path.resolve(flags.out)) });
     const files: { name: string; bytes: Uint8Array }[] = [];
-    for (const format of ['peft', 'gguf']) {
-        const exported = await engine.call('adapter.export', { adapter: Number(made.json['adapter']), format });
-        for (const file of listOf(exported.json['files'])) {
-            const begin = Number(file['offset']);
-            const bytes = exported.blob.slice(begin, begin + Number(file['size']));
+    for (const format of ['peft', 'gguf'] as const) {
+        const exported = await engine.call('adapter.export', { adapter: made.json.adapter, format });
+        for (const { name, offset, size } of exported.json.files) {
+            const bytes = exported.blob.slice(offset, offset + size);
             // PEFT looks for its files by their names; the GGUF file may be called anything.
-            const name = format === 'gguf' ? 'adapter.gguf' : path.basename(String(file['name']));
-            files.push({ name, bytes });
+            files.push({ name: format === 'gguf' ? 'adapter.gguf' : path.basename(name), bytes });
         }
     }
     await writeWhole(flags.out, files);
     for (const { name, bytes } of files) say(`${path.join(flags.out, name)}: ${formatBytes(bytes.length)}`);
 }
 
-function settingsOf(flags: Flags, model: Model, backend: Backend, data: JsonObject): JsonObject {
+function settingsOf(flags: Flags, model: Model, backend: Backend, data: number): Create {
     return {
         model: model.number,
-        data: Number(data['data']),
+        data,
         backend,
         rank: flags.rank,
-        ...(flags.alpha === undefined ? {} : { alpha: flags.alpha }),
+        alpha: flags.alpha,
         targets: flags.targets,
-        ...(flags.layers === undefined ? {} : { layers: flags.layers }),
+        layers: flags.layers,
         lr: flags.lr,
         epochs: flags.epochs,
-        ...(flags.steps === undefined ? {} : { steps: flags.steps }),
+        steps: flags.steps,
         seq: flags.seq,
         batch: flags.batch,
         accumulate: flags.accumulate,
@@ -187,8 +185,8 @@ function settingsOf(flags: Flags, model: Model, backend: Backend, data: JsonObje
         seed: flags.seed,
         validation: flags.validation,
         checkpointing: flags.checkpointing,
-        ...(flags.every === undefined ? {} : { every: flags.every }),
-        ...(flags.sample === undefined ? {} : { samples: flags.sample }),
+        every: flags.every,
+        samples: flags.sample,
     };
 }
 
@@ -198,19 +196,16 @@ class StepLine {
     private told = 0;
     private speed = 0;
 
-    show(event: JsonObject): void {
-        const step = Number(event['step']);
-        if (event['type'] === 'validation') return this.say(`step ${step}: validation loss ${Number(event['loss']).toFixed(4)}`);
-        if (event['type'] === 'sample') {
-            return this.say(`step ${step}: ${String(event['prompt'])} → ${String(event['text']).trim()}`);
-        }
-        if (event['type'] !== 'step') return;
-        const steps = Number(event['steps']);
-        const speed = Number(event['tokens_per_second']);
+    show(event: Methods['train.run']['event']): void {
+        const { step } = event;
+        if (event.type === 'sample') return this.say(`step ${step}: ${event.prompt} → ${event.text.trim()}`);
+        const loss = (event.loss ?? NaN).toFixed(4);
+        if (event.type === 'validation') return this.say(`step ${step}: validation loss ${loss}`);
+        const { steps, tokens_per_second: speed } = event;
         this.speed = this.speed === 0 ? speed : 0.9 * this.speed + 0.1 * speed;
-        const left = ((steps - step) * Number(event['tokens'])) / this.speed;
+        const left = ((steps - step) * event.tokens) / this.speed;
         const text =
-            `step ${step}/${steps}  loss ${Number(event['loss']).toFixed(4)}  lr ${Number(event['lr']).toExponential(2)}  ` +
+            `step ${step}/${steps}  loss ${loss}  lr ${event.lr.toExponential(2)}  ` +
             `${this.speed.toFixed(0)} tok/s  ${formatSeconds(left)} left`;
         if (process.stderr.isTTY) {
             process.stderr.write(`\r${text.slice(0, (process.stderr.columns || 80) - 1)}\u001b[K`);
@@ -237,14 +232,6 @@ function formatSeconds(seconds: number): string {
     if (!Number.isFinite(seconds)) return '?';
     const whole = Math.round(seconds);
     return whole < 100 ? `${whole} s` : `${Math.floor(whole / 60)} min`;
-}
-
-function objectOf(value: unknown): JsonObject {
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-}
-
-function listOf(value: unknown): JsonObject[] {
-    return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
 async function readFile(file: string): Promise<Uint8Array> {

@@ -23,13 +23,13 @@ for (const [name, checkpointing] of Object.entries(thorough ? all : everyday)) {
         const model = await Model.open(engine, await openFile(path.join(fixtures, `${name}.gguf`)));
         await model.load('gpu', { selfTest: false, without: ['packed_4x8_integer_dot_product'] });
         const blob = await fs.readFile(path.join(fixtures, `${name}.lora.safetensors`));
-        const args = { model: model.number, backend: 'gpu', checkpointing, steps: 0 };
+        const args = { model: model.number, backend: 'gpu' as const, checkpointing, steps: 0 };
         const { json } = await engine.call('train.gradcheck', args, { blob });
         await model.close();
-        assert.ok(Number(json['loss']) <= 1e-4, `loss ${String(json['loss'])}`);
-        const gradients = json['gradients'] as { label: string; a: number; b: number }[];
+        const { loss, gradients, passed } = json;
+        assert.ok(loss <= 1e-4, `loss ${loss}`);
         assert.ok(gradients.length >= 18, `${gradients.length} matrices`);
         for (const { label, a, b } of gradients) assert.ok(a <= 2e-3 && b <= 2e-3, `${label}: dA ${a}, dB ${b}`);
-        assert.equal(json['passed'], true);
+        assert.equal(passed, true);
     });
 }

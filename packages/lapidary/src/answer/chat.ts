@@ -1,5 +1,5 @@
 // From the engine's events and its result to OpenAI's chat completion, in one piece and in chunks.
-import { isObject, type JsonObject } from '../json.js';
+import type { CalledFunction } from '../messages.js';
 import type {
     ChatCompletion,
     ChatCompletionChunk,
@@ -65,8 +65,8 @@ export class ChatAnswer {
     completion(result: GenerateResult): ChatCompletion {
         const { message, text } = result;
         const content = message?.content ?? text;
-        const calls = this.callsOf(message?.['tool_calls']);
-        const reasoning = message?.['reasoning_content'];
+        const calls = (message?.tool_calls ?? []).map((call, index) => this.call(call.function, index));
+        const reasoning = message?.reasoning_content;
         return {
             ...this.head,
             object: 'chat.completion',
@@ -77,7 +77,7 @@ export class ChatAnswer {
                         role: 'assistant',
                         content: content === '' && calls.length > 0 ? null : content,
                         refusal: null,
-                        ...(typeof reasoning === 'string' ? { reasoning_content: reasoning } : {}),
+                        ...(reasoning !== undefined ? { reasoning_content: reasoning } : {}),
                         ...(calls.length > 0 ? { tool_calls: calls } : {}),
                         ...(this.invalidCalls.length > 0 ? { invalid_tool_calls: this.invalidCalls } : {}),
                     },
@@ -105,8 +105,7 @@ export class ChatAnswer {
             case 'reasoning':
                 return { reasoning_content: event.text };
             case 'tool_call': {
-                const index = typeof event.call['index'] === 'number' ? event.call['index'] : 0;
-                return { tool_calls: [{ index, ...this.call(event.call, index) }] };
+                return { tool_calls: [{ index: event.index, ...this.call(event, event.index) }] };
             }
             case 'invalid_tool_call': {
                 const { text, error } = event;
@@ -116,20 +115,8 @@ export class ChatAnswer {
         }
     }
 
-    private callsOf(calls: unknown): ToolCall[] {
-        if (!Array.isArray(calls)) return [];
-        return calls.flatMap((call: unknown, index) => {
-            const made = isObject(call) ? call['function'] : undefined;
-            return isObject(made) ? [this.call(made, index)] : [];
-        });
-    }
-
-    private call({ name, arguments: given }: JsonObject, index: number): ToolCall {
-        return {
-            id: `${this.callPrefix}_${index}`,
-            type: 'function',
-            function: { name: String(name), arguments: typeof given === 'string' ? given : JSON.stringify(given) },
-        };
+    private call({ name, arguments: given }: CalledFunction, index: number): ToolCall {
+        return { id: `${this.callPrefix}_${index}`, type: 'function', function: { name, arguments: given } };
     }
 
     /** Readers expect the role before anything else. */
@@ -164,7 +151,7 @@ export class ChatAnswer {
 }
 
 function asTopLogprob({ text, logprob, bytes }: Omit<Logprob, 'top'>): TopLogprob {
-    return { token: text, logprob, bytes: bytes ?? [...new TextEncoder().encode(text)] };
+    return { token: text, logprob, bytes };
 }
 
 function dropped({ dropped_messages }: GenerateResult): { dropped_messages?: number } {

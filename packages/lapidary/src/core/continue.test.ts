@@ -17,11 +17,11 @@ class Breaker {
     async make(): Promise<Engine> {
         const engine = await loadEngine();
         const call = engine.call.bind(engine);
-        engine.call = async (method: string, args: object, options: CallOptions = {}): Promise<CallResult> => {
+        const broken = async (method: string, args: object, options: CallOptions = {}): Promise<CallResult> => {
             if (method !== 'session.generate') return await call(method, args, options);
             this.asked.push(args as JsonObject);
             let events = 0;
-            return await call(method, args, {
+            return await call<string>(method, args, {
                 ...options,
                 onEvent: (event) => {
                     if (++events > this.after) throw new LapidaryError('device_lost', 'the GPU was lost: a test');
@@ -29,6 +29,7 @@ class Breaker {
                 },
             }).finally(() => (this.after = Infinity));
         };
+        engine.call = broken as Engine['call'];
         return engine;
     }
 }

@@ -351,9 +351,8 @@ test('calls of tools have ids that differ from answer to answer', async () => {
 test('logprobs are told as OpenAI tells them', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);
-    const logprobs = [
-        { token: 5, text: 'Hé', logprob: -0.5, top: [{ token: 5, text: 'Hé', logprob: -0.5 }, { token: 6, text: 'Ho', logprob: -2 }] },
-    ];
+    const chosen = { token: 5, text: 'Hé', bytes: [72, 195, 169], logprob: -0.5 };
+    const logprobs = [{ ...chosen, top: [chosen, { token: 6, text: 'Ho', bytes: [72, 111], logprob: -2 }] }];
     fake.onGenerate = ({ args, emit, finish }) => {
         emit({ type: args['messages'] ? 'content' : 'text', text: 'Hé', tokens: [5], logprobs });
         finish({ text: 'Hé' });

@@ -1,5 +1,6 @@
 // What can be asked around adapters and training, in shapes that can be posted to a worker. Types only.
 import type { JsonObject } from '../json.js';
+import type { AdapterExportArgs, DataError, DataReadArgs } from '../messages.js';
 import type { TrainSettings } from './settings.js';
 
 /** The files of an adapter. */
@@ -28,21 +29,18 @@ export interface ExportedFile {
 }
 
 /** PEFT's two files, the same in one zip, or one file for llama.cpp and Ollama. */
-export type AdapterFormat = 'peft' | 'zip' | 'gguf';
+export type AdapterFormat = AdapterExportArgs['format'];
 
 export interface DataOptions {
     /** Recognised by itself unless told. */
-    format?: 'auto' | 'jsonl' | 'json' | 'csv' | 'text';
+    format?: NonNullable<DataReadArgs['format']>;
     /** How plain text becomes examples: at blank lines, unless told, or as one text cut into pieces. */
-    split?: 'paragraphs' | 'stream';
+    split?: NonNullable<DataReadArgs['split']>;
     /** Tokens an example may have: 512 unless told. */
     seq?: number;
 }
 
-export interface DataError {
-    line: number;
-    message: string;
-}
+export type { DataError };
 
 /** An example as the model will see it. */
 export interface PreviewExample {

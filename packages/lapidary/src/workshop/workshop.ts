@@ -2,7 +2,8 @@
 // remembers how it was made and is made again, a training from its last checkpoint.
 import type { Engine } from '../engine.js';
 import { LapidaryError, throwIfCancelled } from '../error.js';
-import { isObject, numberField, type JsonObject, type JsonValue } from '../json.js';
+import { exportedFiles } from '../adapter.js';
+import type { AdapterDescription, DataReadArgs, DataReadResult, Methods, ShownExample, TrainCreateArgs, TrainPlan } from '../messages.js';
 import type { AdapterUse } from '../session.js';
 import type {
     AdapterFiles,
@@ -45,12 +46,14 @@ interface KeptAdapter extends Kept {
 
 interface KeptData extends Kept {
     file: Uint8Array | Blob;
-    args: JsonObject;
+    args: Omit<DataReadArgs, 'model'>;
+    /** What was found in it. */
+    read?: DataReadResult;
 }
 
 interface KeptTraining extends Kept {
     data: string;
-    args: JsonObject;
+    args: EngineSettings;
     checkpoint: Uint8Array | Blob | undefined;
     /** Where the checkpoint is. */
     saved: number;
@@ -82,16 +85,16 @@ export class Workshop {
         const given = args as never;
         const calls: { [K in WorkshopMethod]: () => Promise<WorkshopCalls[K]['result']> } = {
             addAdapter: () => this.addAdapter(given, signal),
-            removeAdapter: () => this.remove(this.adapters, 'adapter', given),
+            removeAdapter: () => this.remove(this.adapters, given, (engine, adapter) => engine.call('adapter.close', { adapter })),
             exportAdapter: () => this.exportAdapter(given, signal),
             readData: () => this.readData(given, signal),
             previewData: () => this.previewData(given, signal),
-            closeData: () => this.remove(this.data, 'data', given),
+            closeData: () => this.remove(this.data, given, (engine, data) => engine.call('data.close', { data })),
             createTraining: () => this.createTraining(given, signal),
             runTraining: () => this.runTraining(given, context as WorkshopContext<'runTraining'>),
             checkpoint: () => this.checkpoint(given, signal),
             trainedAdapter: () => this.trainedAdapter(given, signal),
-            closeTraining: () => this.remove(this.trainings, 'train', given),
+            closeTraining: () => this.remove(this.trainings, given, (engine, train) => engine.call('train.close', { train })),
         };
         return (await calls[method]()) as WorkshopCalls[M]['result'];
     }
@@ -121,15 +124,19 @@ export class Workshop {
         });
     }
 
-    private async placeAdapter(kept: KeptAdapter, at: BenchPlace, signal?: AbortSignal): Promise<JsonObject> {
-        if (kept.at === at) return {};
+    private async placeAdapter(
+        kept: KeptAdapter,
+        at: BenchPlace,
+        signal?: AbortSignal,
+    ): Promise<AdapterDescription | undefined> {
+        if (kept.at === at) return undefined;
         const { weights, config, name } = kept.files;
-        const args = { model: at.model, ...(name === undefined ? {} : { name }), ...(config === undefined ? {} : { config }) };
+        const args = { model: at.model, name, config };
         const blob = await bytesOf(weights);
         const { json } = await at.engine.call('adapter.load', args, { blob, ...(signal ? { signal } : {}) });
-        kept.handle = numberField(json, 'adapter', 'the loaded adapter');
+        kept.handle = json.adapter;
         kept.at = at;
-        return isObject(json['description']) ? json['description'] : {};
+        return json.description;
     }
 
     private async exportAdapter(
@@ -139,7 +146,7 @@ export class Workshop {
         const kept = found(this.adapters, id, 'adapter');
         return await this.bench.inTurn(signal, async (at) => {
             await this.placeAdapter(kept, at, signal);
-            return await exported(at, kept.handle, format, type, signal);
+            return await exportedFiles(at.engine, kept.handle, format, { type, signal });
         });
     }
 
@@ -148,22 +155,23 @@ export class Workshop {
         signal?: AbortSignal,
     ): Promise<DataReport> {
         const { seq, ...rest } = options;
-        const kept: KeptData = { file, args: { ...rest, ...(seq === undefined ? {} : { longest: seq }), preview }, handle: 0 };
+        const kept: KeptData = { file, args: { ...rest, longest: seq, preview }, handle: 0 };
         const id = this.name('data');
         return await this.bench.inTurn(signal, async (at) => {
-            const json = await this.placeData(kept, at, signal);
+            const read = await this.placeData(kept, at, signal);
             this.data.set(id, kept);
-            return dataReport(id, json);
+            return dataReport(id, read);
         });
     }
 
-    private async placeData(kept: KeptData, at: BenchPlace, signal?: AbortSignal): Promise<JsonObject> {
-        if (kept.at === at) return {};
+    private async placeData(kept: KeptData, at: BenchPlace, signal?: AbortSignal): Promise<DataReadResult> {
+        if (kept.at === at && kept.read) return kept.read;
         const blob = await bytesOf(kept.file);
         const args = { model: at.model, ...kept.args };
         const { json } = await at.engine.call('data.read', args, { blob, ...(signal ? { signal } : {}) });
-        kept.handle = numberField(json, 'data', 'the data set');
+        kept.handle = json.data;
         kept.at = at;
+        kept.read = json;
         return json;
     }
 
@@ -175,7 +183,7 @@ export class Workshop {
         return await this.bench.inTurn(signal, async (at) => {
             await this.placeData(kept, at, signal);
             const { json } = await at.engine.call('data.preview', { data: kept.handle, first, count });
-            return previewOf(json['preview']);
+            return previewOf(json.preview);
         });
     }
 
@@ -196,29 +204,29 @@ export class Workshop {
         };
         const id = this.name('training');
         return await this.bench.inTurn(signal, async (at) => {
-            const json = await this.placeTraining(kept, at, signal);
+            const plan = await this.placeTraining(kept, at, signal);
             this.trainings.set(id, kept);
-            return { id, step: kept.step, plan: trainingPlan(json) };
+            return { id, step: kept.step, plan: trainingPlan(plan) };
         });
     }
 
-    private async placeTraining(kept: KeptTraining, at: BenchPlace, signal?: AbortSignal): Promise<JsonObject> {
-        if (kept.at === at) return {};
+    private async placeTraining(kept: KeptTraining, at: BenchPlace, signal?: AbortSignal): Promise<TrainPlan | undefined> {
+        if (kept.at === at) return undefined;
         const data = found(this.data, kept.data, 'data set');
         await this.placeData(data, at, signal);
         const stop = signal ? { signal } : {};
         const args = { model: at.model, backend: at.backend, data: data.handle, ...kept.args };
         const { json } = await at.engine.call('train.create', args, stop);
-        kept.handle = numberField(json, 'train', 'the created training');
+        kept.handle = json.train;
         kept.step = 0;
         if (kept.checkpoint !== undefined) {
             const blob = await bytesOf(kept.checkpoint);
             const restored = await at.engine.call('train.restore', { train: kept.handle }, { blob, ...stop });
-            kept.step = Number(restored.json['step'] ?? 0);
+            kept.step = restored.json.step;
             kept.saved = kept.step;
         }
         kept.at = at;
-        return json;
+        return json.plan;
     }
 
     /**
@@ -279,13 +287,13 @@ export class Workshop {
             const data = found(this.data, kept.data, 'data set');
             const { json } = await engine.call('train.run', { train: kept.handle, data: data.handle, at_most: steps }, {
                 signal: piece.signal,
-                onEvent: (json) => {
-                    const event = trainingEvent(json);
-                    if (event?.type === 'step') kept.step = event.step;
-                    if (event) tell(event);
+                onEvent: (told) => {
+                    const event = trainingEvent(told);
+                    if (event.type === 'step') kept.step = event.step;
+                    tell(event);
                 },
             });
-            return json['finished'] === true;
+            return json.finished;
         } catch (error) {
             const stopped = piece.signal.aborted && error instanceof LapidaryError && error.code === 'cancelled';
             if (!stopped || !engine.usable) throw error;
@@ -326,11 +334,10 @@ export class Workshop {
         kept.interrupt?.();
         return await this.bench.inTurn(signal, async (at) => {
             await this.placeTraining(kept, at, signal);
-            const args = { train: kept.handle, ...(name === undefined ? {} : { name }) };
-            const { json } = await at.engine.call('train.adapter', args, signal ? { signal } : {});
-            const handle = numberField(json, 'adapter', 'the trained adapter');
+            const { json } = await at.engine.call('train.adapter', { train: kept.handle, name }, signal ? { signal } : {});
+            const handle = json.adapter;
             // Its bytes too: should the engine be built anew, it is loaded from them.
-            const [file] = await exported(at, handle, 'gguf', 'f32', signal);
+            const [file] = await exportedFiles(at.engine, handle, 'gguf', { type: 'f32', signal });
             if (!file) throw new LapidaryError('internal', 'the engine exported no file');
             const described = await at.engine.call('adapter.describe', { adapter: handle });
             const own = this.name('adapter');
@@ -341,11 +348,15 @@ export class Workshop {
     }
 
     /** Removing what is already gone does nothing. */
-    private async remove(from: Map<string, Kept>, what: 'adapter' | 'data' | 'train', id: string): Promise<void> {
+    private async remove(
+        from: Map<string, Kept>,
+        id: string,
+        close: (engine: Engine, handle: number) => Promise<unknown>,
+    ): Promise<void> {
         const kept = from.get(id);
         from.delete(id);
         if (!kept?.at?.engine.usable) return;
-        await kept.at.engine.call(`${what}.close`, { [what]: kept.handle }).catch(() => undefined);
+        await close(kept.at.engine, kept.handle).catch(() => undefined);
     }
 
     private name(kind: string): string {
@@ -399,95 +410,50 @@ async function bytesOf(file: Uint8Array | Blob): Promise<Uint8Array> {
     return file instanceof Uint8Array ? file : new Uint8Array(await file.arrayBuffer());
 }
 
-async function exported(
-    { engine }: BenchPlace,
-    adapter: number,
-    format: string,
-    type: string | undefined,
-    signal: AbortSignal | undefined,
-): Promise<ExportedFile[]> {
-    const args = { adapter, format, ...(type === undefined ? {} : { type }) };
-    const { json, blob } = await engine.call('adapter.export', args, signal ? { signal } : {});
-    const files = Array.isArray(json['files']) ? json['files'].filter(isObject) : [];
-    return files.map((file) => {
-        const what = 'an exported file';
-        const offset = numberField(file, 'offset', what);
-        return { name: String(file['name']), bytes: blob.slice(offset, offset + numberField(file, 'size', what)) };
-    });
+function adapterInfo(id: string, name: string | undefined, description: AdapterDescription | undefined): AdapterInfo {
+    const { name: own, parameters = 0 } = description ?? {};
+    return { id, name: name ?? (own || id), parameters, description: { ...description } };
 }
 
-function adapterInfo(id: string, name: string | undefined, description: JsonObject): AdapterInfo {
-    const own = typeof description['name'] === 'string' && description['name'] !== '' ? description['name'] : id;
-    return { id, name: name ?? own, parameters: Number(description['parameters'] ?? 0), description };
+function previewOf(examples: readonly ShownExample[]): PreviewExample[] {
+    return examples.map(({ line, tokens, shown, weights }) => ({
+        line,
+        tokens,
+        shown: shown.map((text, i) => ({ text, weight: weights[i] ?? 0 })),
+    }));
 }
 
-function previewOf(value: JsonValue | undefined): PreviewExample[] {
-    return (Array.isArray(value) ? value.filter(isObject) : []).map((example) => {
-        const weights = Array.isArray(example['weights']) ? example['weights'].map(Number) : [];
-        const texts = Array.isArray(example['shown']) ? example['shown'].map(String) : [];
-        return {
-            line: Number(example['line']),
-            tokens: Number(example['tokens']),
-            shown: texts.map((text, i) => ({ text, weight: weights[i] ?? 0 })),
-        };
-    });
-}
-
-function dataReport(id: string, json: JsonObject): DataReport {
-    const what = 'the data set';
-    const errors = Array.isArray(json['errors']) ? json['errors'].filter(isObject) : [];
+function dataReport(id: string, read: DataReadResult): DataReport {
+    const { format, examples, tokens, learnt_tokens, longest, questions, errors, error_count, preview } = read;
     return {
         id,
-        format: String(json['format']),
-        examples: numberField(json, 'examples', what),
-        tokens: numberField(json, 'tokens', what),
-        learntTokens: numberField(json, 'learnt_tokens', what),
-        longest: numberField(json, 'longest', what),
-        questions: Array.isArray(json['questions']) ? json['questions'].map(String) : [],
-        errors: errors.map(({ line, message }) => ({ line: Number(line), message: String(message) })),
-        errorCount: numberField(json, 'error_count', what),
-        preview: previewOf(json['preview']),
+        format,
+        examples,
+        tokens,
+        learntTokens: learnt_tokens,
+        longest,
+        questions,
+        errors,
+        errorCount: error_count,
+        preview: previewOf(preview),
     };
 }
+
+type EngineSettings = Omit<TrainCreateArgs, 'model' | 'data' | 'backend'>;
 
 /** In the engine's words. */
-function engineSettings(settings: TrainSettings): JsonObject {
-    const { weightDecay, clipNorm, targets, samples, ...same } = settings;
-    return {
-        ...same,
-        ...(weightDecay === undefined ? {} : { weight_decay: weightDecay }),
-        ...(clipNorm === undefined ? {} : { clip_norm: clipNorm }),
-        ...(targets === undefined ? {} : { targets: [...targets] }),
-        ...(samples === undefined ? {} : { samples: [...samples] }),
-    };
+function engineSettings({ weightDecay, clipNorm, ...same }: TrainSettings): EngineSettings {
+    return { ...same, weight_decay: weightDecay, clip_norm: clipNorm };
 }
 
-function trainingPlan(json: JsonObject): TrainingPlan {
-    const plan = isObject(json['plan']) ? json['plan'] : json;
-    return {
-        steps: Number(plan['steps'] ?? 0),
-        parameters: Number(plan['parameters'] ?? 0),
-        memory: Number(plan['memory'] ?? 0),
-        description: plan,
-    };
+function trainingPlan(plan: TrainPlan | undefined): TrainingPlan {
+    const { steps = 0, parameters = 0, memory = 0 } = plan ?? {};
+    return { steps, parameters, memory, description: { ...plan } };
 }
 
-function trainingEvent(json: JsonObject): TrainingEvent | undefined {
-    const number = (name: string) => Number(json[name] ?? 0);
-    const { type } = json;
-    if (type === 'step') {
-        return {
-            type,
-            step: number('step'),
-            steps: number('steps'),
-            epoch: number('epoch'),
-            loss: number('loss'),
-            lr: number('lr'),
-            tokensPerSecond: number('tokens_per_second'),
-            gradNorm: number('grad_norm'),
-        };
-    }
-    if (type === 'validation') return { type, step: number('step'), loss: number('loss') };
-    if (type === 'sample') return { type, step: number('step'), prompt: String(json['prompt']), text: String(json['text']) };
-    return undefined; // a newer engine may know more kinds
+function trainingEvent(event: Methods['train.run']['event']): TrainingEvent {
+    if (event.type === 'validation') return { ...event, loss: event.loss ?? NaN };
+    if (event.type !== 'step') return event;
+    const { type, step, steps, epoch, loss, lr, tokens_per_second, grad_norm } = event;
+    return { type, step, steps, epoch, loss: loss ?? NaN, lr, tokensPerSecond: tokens_per_second, gradNorm: grad_norm ?? NaN };
 }
