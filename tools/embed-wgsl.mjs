@@ -43,7 +43,15 @@ function names(file, text, what) {
 function bindings(text) {
     return [...text.matchAll(/@binding\((\d+)\)\s+var<([^>]*)>\s*(\w+)/g)]
         .sort((a, b) => Number(a[1]) - Number(b[1]))
-        .map(([, , kind, name]) => ({ name, access: kind.includes('read_write') ? 'write' : 'read' }));
+        .map(([, number, kind, name]) => ({ name, number, access: kind.includes('read_write') ? 'write' : 'read' }));
+}
+
+// What a pipeline may be told. A number is a default, a name is another constant's value unless one is given, and an expression is
+// found from the others: nobody gives that.
+function constants(text) {
+    return [...text.matchAll(/^override (\w+): (\w+)(?: = ([^;]+))?;/gm)]
+        .map(([, name, type, value]) => ({ name, type, value: value?.replace(/^([\d.e+-]+)[uf]$|^(0x[\da-fA-F]+)u$/, '$1$2') }))
+        .filter(({ value }) => value === undefined || /^\w+$/.test(value) || !Number.isNaN(Number(value)));
 }
 
 const modules = files.map((file) => {
@@ -57,31 +65,57 @@ const modules = files.map((file) => {
         imports: names(file, source, 'import'),
         needs: names(file, source, 'needs'),
         bindings: bindings(text),
+        constants: constants(text),
         text,
     };
 });
 
 const quoted = (list) => list.map((text) => JSON.stringify(text)).join(', ');
-const identifier = (name) => name.replace(/\W/g, '_');
+// A file's name says what it is; weights and caches have formats of one name.
+const identifier = (name) => name.replace(/^(?!weights|kv).*\//, '').replace(/\W/g, '_');
+function field({ name, type, value }) {
+    const constant = `Constant<${type === 'f32' ? 'float' : 'uint32_t'}>`;
+    return value === undefined ? `${constant} ${name};` : `${constant} ${name} = ${constant}::unset();`;
+}
+function description({ name, type, value }) {
+    const fallback = value === undefined || Number.isNaN(Number(value)) ? 'kNoDefault' : value;
+    return `{"${name}", ${type === 'f32'}, offsetof(Constants, ${name}), ${fallback}}`;
+}
+
 let header = `// Made from the .wgsl files by tools/embed-wgsl.mjs.
 #pragma once
 
-#include "kernels/link.h"
+#include <cstddef>
+
+#include "kernels/module.h"
 
 namespace lapidary::kernels::wgsl {
 `;
-for (const { name, imports, needs, bindings, text } of modules) {
+for (const { name, imports, needs, bindings, constants, text } of modules) {
     const id = identifier(name);
+    const names = [...imports, ...needs];
+    const spans = [[0, imports.length], [imports.length, needs.length]];
     header += `
-inline constexpr std::string_view ${id}_names[] = {${quoted([...imports, ...needs, ...bindings.map((b) => b.name), ''])}};
-inline constexpr gpu::Access ${id}_access[] = {${[...bindings.map((b) => `gpu::Access::${b.access}`), 'gpu::Access::read'].join(', ')}};
-inline constexpr Module ${id}{"${name}", R"wgsl(${text})wgsl",
-    {${id}_names, ${imports.length}}, {${id}_names + ${imports.length}, ${needs.length}},
-    {${id}_names + ${imports.length + needs.length}, ${bindings.length}}, {${id}_access, ${bindings.length}}};
+struct ${id} {
 `;
+    if (constants.length > 0) header += `    struct Constants { ${constants.map(field).join(' ')} };\n`;
+    else if (bindings.length > 0) header += `    struct Constants {};\n`;
+    if (bindings.length > 0) header += `    enum class Binding : uint8_t { ${bindings.map((b) => `${b.name} = ${b.number}`).join(', ')} };\n`;
+    if (names.length > 0) header += `    static constexpr std::string_view kNames[] = {${quoted(names)}};\n`;
+    if (bindings.length > 0) header += `    static constexpr ModuleBinding kBindings[] = {${bindings.map((b) => `{"${b.name}", ${b.number}, gpu::Access::${b.access}}`).join(', ')}};\n`;
+    const span = ([at, count]) => (count === 0 ? '{}' : `{kNames + ${at}, ${count}}`);
+    header += `    static const ConstantField kFields[];
+    static constexpr Module module{"${name}", R"wgsl(${text})wgsl",
+        ${spans.map(span).join(', ')}, ${bindings.length > 0 ? 'kBindings' : '{}'}, ${constants.length > 0 ? `{kFields, ${constants.length}}` : '{}'}};
+};
+`;
+    if (constants.length > 0) {
+        const list = constants.map((c) => description(c).replaceAll('Constants', `${id}::Constants`)).join(', ');
+        header += `inline constexpr ConstantField ${id}::kFields[] = {${list}};\n`;
+    }
 }
 header += `
-inline constexpr const Module* all[] = {${modules.map(({ name }) => `&${identifier(name)}`).join(', ')}};
+inline constexpr const Module* all[] = {${modules.map(({ name }) => `&${identifier(name)}::module`).join(', ')}};
 `;
 const digest = createHash('sha256').update(header);
 for (const maker of makers.sort()) digest.update(fs.readFileSync(maker));

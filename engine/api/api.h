@@ -170,7 +170,7 @@ class Api {
     // `backend`, `kv` and `block` as in SessionCreateArgs.
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context,
                                                            std::string_view backend, std::string_view kv,
-                                                           uint32_t block = infer::kMostTogether);
+                                                           uint32_t block = infer::kMaxBlock);
 
     // train_methods.cpp
     Task<Result<Reply>> train_create(Call& call);
@@ -214,7 +214,7 @@ class Api {
     PendingOps ops_;
     Methods more_;
     std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
-    infer::GpuChooser chooser_;
+    infer::Autotuner autotuner_;
     uint32_t last_id_ = 0;
     double last_breath_ = 0;
     std::unordered_map<uint32_t, std::shared_ptr<Call>> calls_;

@@ -156,15 +156,15 @@ ModelDescription describe(OpenModel& model, KvFormat kv) {
     return out;
 }
 
-GpuKernels describe(const infer::GpuChoice& choice) {
+GpuKernels describe(const infer::Autotune& choice) {
     const bool subgroups = choice.variant.reduction == kernels::Reduction::subgroup;
-    const bool planes = choice.variant.activations == kernels::Activations::planes;
+    const bool limbs = choice.variant.activations == kernels::Activations::limbs;
     GpuKernels out{
-        .variant = {.reduction = subgroups ? "subgroup" : "shared", .activations = planes ? "planes" : "floats"},
+        .variant = {.reduction = subgroups ? "subgroup" : "shared", .activations = limbs ? "limbs" : "floats"},
         .selftest = {.cases = int64_t(choice.cases), .ms = choice.selftest_ms, .wrong = choice.wrong}};
-    if (choice.processors > 0) out.processors = choice.processors;
+    if (choice.compute_units > 0) out.compute_units = choice.compute_units;
     if (choice.remembered) out.remembered = true;
-    if (choice.planes_ms > 0) out.matvec_ms = GpuMatvecMs{.planes = choice.planes_ms, .floats = choice.floats_ms};
+    if (choice.limbs_ms > 0) out.gemv_ms = GpuGemvMs{.limbs = choice.limbs_ms, .floats = choice.floats_ms};
     return out;
 }
 

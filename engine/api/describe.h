@@ -13,7 +13,7 @@ namespace lapidary::api {
 // Never fails: a file that cannot be run is described as far as it can be read, with the reason.
 // `kv`: how keys and values are kept, for what they need in memory.
 ModelDescription describe(OpenModel& model, KvFormat kv);
-GpuKernels describe(const infer::GpuChoice& choice);
+GpuKernels describe(const infer::Autotune& choice);
 AdapterDescription describe(const lora::Adapter& adapter);
 WrittenModel describe(const model::QuantizeReport& report);
 

@@ -73,13 +73,13 @@ Task<Result<Reply>> Api::model_load(Call& call) {
     if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here: use the CPU backend");
     CO_TRY(co_await device_->open(std::move(args.without_features), call.cancel));
     if (model->gpu_weights == nullptr) {
-        infer::GpuChoice choice{.variant = infer::wanted_variant(device_->info()), .wrong = {}};
+        infer::Autotune choice{.variant = infer::wanted_variant(device_->info()), .wrong = {}};
         if (args.selftest) {
-            chooser_.remember(device_->info(), args.gpu_choice);
-            choice = CO_TRY(co_await chooser_.choose(
+            autotuner_.remember(device_->info(), args.gpu_choice);
+            choice = CO_TRY(co_await autotuner_.choose(
                 *device_, infer::formats_of(*table), [this] { return host_.now(); }, call.cancel));
         }
-        if (args.processors) choice.processors = uint32_t(*args.processors);
+        if (args.processors) choice.compute_units = uint32_t(*args.processors);
         model->gpu_weights = CO_TRY(co_await infer::GpuModel::load(
             *device_, model->file, CO_TRY(model->config()), table, std::move(choice),
             CO_TRY(table_place(args.per_layer_embeddings)), progress_of(call), call.cancel));
@@ -90,7 +90,7 @@ Task<Result<Reply>> Api::model_load(Call& call) {
     if (table->per_layer_token_embd.present()) {
         out.per_layer_embeddings = model->gpu_weights->per_layer_rows == nullptr ? "gpu" : "source";
     }
-    if (std::string text = chooser_.text(device_->info()); !text.empty()) out.gpu_choice = std::move(text);
+    if (std::string text = autotuner_.text(device_->info()); !text.empty()) out.gpu_choice = std::move(text);
     co_return reply(out);
 }
 

@@ -154,17 +154,15 @@ Task<Result<Reply>> Api::train_create(Call& call) {
     if (training->backend.empty()) training->backend = model->gpu_weights != nullptr ? "gpu" : "cpu";
     TrainPlan plan;
     if (training->backend == "cpu") plan = CO_TRY(memory_plan(*model, adapter, longest, args.checkpointing));
-    if (training->backend == "gpu") {
-        const auto config = CO_TRY(model->config());
-        const auto table = CO_TRY(model->weights());
+    if (training->backend == "gpu" && model->gpu_weights != nullptr) {
+        const train::Dropout dropout{.probability = settings.dropout};
         const auto memory = [&](bool checkpointing) {
-            const auto needed =
-                train::gpu_memory(*config, *table, adapter, {.tokens = longest, .checkpointing = checkpointing});
-            return int64_t(needed.adapter + needed.sequence);
+            return train::GpuBackend::memory(model->gpu_weights, adapter,
+                                             {.tokens = longest, .checkpointing = checkpointing}, dropout);
         };
-        plan.memory = memory(args.checkpointing);
-        plan.memory_with_checkpointing = memory(true);
-        plan.memory_without_checkpointing = memory(false);
+        plan.memory_with_checkpointing = int64_t(CO_TRY(co_await memory(true)));
+        plan.memory_without_checkpointing = int64_t(CO_TRY(co_await memory(false)));
+        plan.memory = args.checkpointing ? plan.memory_with_checkpointing : plan.memory_without_checkpointing;
     }
     auto backend =
         CO_TRY(co_await training_backend(call, *model, adapter, longest, training->backend, args.checkpointing));

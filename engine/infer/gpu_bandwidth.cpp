@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "infer/gpu_recorder.h"
+#include "kernels/resources.h"
 
 namespace lapidary::infer {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::string_view kCopySource =
     "}\n";
 constexpr uint64_t kGroupBytes = 1024 * 16;
 // Far more than any cache holds.
-constexpr uint64_t kMostBytes = 256 << 20;
+constexpr uint64_t kMaxBytes = 256 << 20;
 
 }  // namespace
 
@@ -27,10 +27,10 @@ Task<Result<double>> copy_bandwidth(gpu::Device& device, Cancel cancel) {
     constexpr int kRuns = 4;
     constexpr double kLong = 1e9;  // nanoseconds: a GPU in software need not be measured again and again
     const gpu::Info& info = device.info();
-    const uint64_t most = std::min({kMostBytes, info.max_binding_bytes, info.max_buffer_bytes});
+    const uint64_t most = std::min({kMaxBytes, info.max_binding_bytes, info.max_buffer_bytes});
     const uint64_t bytes = most - most % kGroupBytes;
     CO_TRY(co_await device.sync(cancel));
-    GpuResources resources(device, {});
+    kernels::Resources resources(device, {});
     const auto from = resources.buffer(bytes, "copied from");
     const auto to = resources.buffer(bytes, "copied to");
     if (!from || !to || !co_await device.sync(cancel)) co_return 0.0;

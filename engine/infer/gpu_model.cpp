@@ -33,8 +33,8 @@ struct GpuModel::Loader {
     }
 
     // The weights' rows one after the other, without a place yet. All have the same format and columns.
-    static Result<GpuMatrix> shape_of(const std::vector<const Weight*>& stack) {
-        GpuMatrix out_matrix;
+    static Result<kernels::Weights> shape_of(const std::vector<const Weight*>& stack) {
+        kernels::Weights out_matrix;
         out_matrix.format = kernels::format_of(stack.front()->type);
         out_matrix.cols = stack.front()->cols;
         for (const Weight* weight : stack) {
@@ -44,15 +44,15 @@ struct GpuModel::Loader {
         return out_matrix;
     }
 
-    Task<Result<GpuMatrix>> matrix(std::vector<const Weight*> stack) {
-        if (stack.empty() || !stack.front()->present()) co_return GpuMatrix{};
-        GpuMatrix out_matrix = CO_TRY(shape_of(stack));
+    Task<Result<kernels::Weights>> matrix(std::vector<const Weight*> stack) {
+        if (stack.empty() || !stack.front()->present()) co_return kernels::Weights{};
+        kernels::Weights out_matrix = CO_TRY(shape_of(stack));
         CO_TRY(allocate(out_matrix, stack.front()->name));
         CO_TRY(co_await upload(stack, out_matrix));
         co_return out_matrix;
     }
 
-    Status allocate(GpuMatrix& matrix, const std::string& label) const {
+    Status allocate(kernels::Weights& matrix, const std::string& label) const {
         const gpu::Info& info = out.device_.info();
         const uint64_t most = std::min(info.max_binding_bytes, info.max_buffer_bytes);
         uint64_t rows_each = std::min(matrix.rows, most / kernels::gpu_bytes(matrix.format, 1, matrix.cols));
@@ -71,7 +71,7 @@ struct GpuModel::Loader {
     }
 
     // Two matrices in one buffer, where a product can read both.
-    Status allocate_together(GpuMatrix& first, GpuMatrix& second, const std::string& label) const {
+    Status allocate_together(kernels::Weights& first, kernels::Weights& second, const std::string& label) const {
         const gpu::Info& info = out.device_.info();
         const uint64_t row = kernels::gpu_bytes(second.format, 1, second.cols);
         const uint64_t at = row * kernels::second_row_at(first.format, first.rows, second.format, first.cols);
@@ -89,7 +89,7 @@ struct GpuModel::Loader {
         return {};
     }
 
-    Task<Status> upload(const std::vector<const Weight*>& stack, const GpuMatrix& matrix) {
+    Task<Status> upload(const std::vector<const Weight*>& stack, const kernels::Weights& matrix) {
         uint64_t first = 0;
         for (const Weight* weight : stack) {
             CO_TRY(co_await upload(*weight, first, matrix));
@@ -98,12 +98,12 @@ struct GpuModel::Loader {
         co_return Status{};
     }
 
-    Task<Status> upload(const Weight& weight, uint64_t at_row, const GpuMatrix& matrix) {
+    Task<Status> upload(const Weight& weight, uint64_t at_row, const kernels::Weights& matrix) {
         if (!matrices) co_return Status{};
         const uint64_t rows = weight.rows * weight.slices;
         const uint64_t step = std::max<uint64_t>(1, kChunkBytes / weight.row_bytes());
         for (uint64_t row = 0; row < rows;) {
-            const auto piece = std::ranges::find_if(matrix.pieces, [&](const GpuMatrix::Piece& p) {
+            const auto piece = std::ranges::find_if(matrix.pieces, [&](const kernels::Weights::Piece& p) {
                 return at_row + row >= p.first_row && at_row + row < p.first_row + p.rows;
             });
             const uint64_t room = piece->first_row + piece->rows - (at_row + row);
@@ -120,7 +120,7 @@ struct GpuModel::Loader {
     // Last of all, when what is left of the GPU's memory is left for it.
     Task<Status> per_layer_table(const Weight& weight, TablePlace place) {
         if (!weight.present()) co_return Status{};
-        GpuMatrix& matrix = out.per_layer_token_embd = CO_TRY(shape_of({&weight}));
+        kernels::Weights& matrix = out.per_layer_token_embd = CO_TRY(shape_of({&weight}));
         if (place != TablePlace::source) {
             CO_TRY(co_await out.device_.sync(cancel));  // what went wrong until now is not about the table
             const size_t buffers = out.buffers_.size();
@@ -152,7 +152,7 @@ struct GpuModel::Loader {
         co_return Status{};
     }
 
-    Task<Result<std::vector<GpuMatrix>>> projections(const model::LayerWeights& w) {
+    Task<Result<std::vector<kernels::Weights>>> projections(const model::LayerWeights& w) {
         std::vector<std::vector<const Weight*>> stacks;
         for (const Weight* weight : {&w.attn_q, &w.attn_k, &w.attn_v}) {
             if (!weight->present()) continue;
@@ -160,12 +160,12 @@ struct GpuModel::Loader {
             if (stacks.empty() || format(stacks.back().back()) != format(weight)) stacks.emplace_back();
             stacks.back().push_back(weight);
         }
-        std::vector<GpuMatrix> groups;
+        std::vector<kernels::Weights> groups;
         for (const auto& stack : stacks) groups.push_back(CO_TRY(shape_of(stack)));
         if (groups.size() == 2 && groups[0].cols == groups[1].cols) {
             CO_TRY(allocate_together(groups[0], groups[1], w.attn_q.name));
         } else {
-            for (GpuMatrix& group : groups) CO_TRY(allocate(group, w.attn_q.name));
+            for (kernels::Weights& group : groups) CO_TRY(allocate(group, w.attn_q.name));
         }
         for (size_t i = 0; i < groups.size(); ++i) CO_TRY(co_await upload(stacks[i], groups[i]));
         co_return groups;
@@ -223,9 +223,8 @@ Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
 
 Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, const gguf::File& file,
                                                        std::shared_ptr<const model::Config> config,
-                                                       std::shared_ptr<const model::WeightTable> table,
-                                                       GpuChoice choice, TablePlace place, Progress progress,
-                                                       Cancel cancel) {
+                                                       std::shared_ptr<const model::WeightTable> table, Autotune choice,
+                                                       TablePlace place, Progress progress, Cancel cancel) {
     std::shared_ptr<GpuModel> out(new GpuModel(device, std::move(config), table, std::move(choice)));
     Loader loader{*out, file, std::move(progress), std::move(cancel), 0, model::weight_bytes(*table)};
     CO_TRY(co_await out->fill(loader, place));
@@ -234,8 +233,8 @@ Task<Result<std::shared_ptr<GpuModel>>> GpuModel::load(gpu::Device& device, cons
 
 Task<Result<std::shared_ptr<GpuModel>>> GpuModel::plan(gpu::Device& device, const gguf::File& file,
                                                        std::shared_ptr<const model::Config> config,
-                                                       std::shared_ptr<const model::WeightTable> table,
-                                                       GpuChoice choice, TablePlace place) {
+                                                       std::shared_ptr<const model::WeightTable> table, Autotune choice,
+                                                       TablePlace place) {
     std::shared_ptr<GpuModel> out(new GpuModel(device, std::move(config), std::move(table), std::move(choice)));
     Loader loader{.out = *out, .file = file, .progress = {}, .cancel = {}, .matrices = false};
     CO_TRY(co_await out->fill(loader, place));

@@ -8,38 +8,25 @@
 
 #include "gguf/file.h"
 #include "gpu/device.h"
-#include "infer/gpu_choice.h"
+#include "infer/autotune.h"
 #include "infer/table_rows.h"
-#include "kernels/weight_format.h"
+#include "kernels/weights.h"
 #include "model/config.h"
 #include "model/weights.h"
 
 namespace lapidary::infer {
 
-// A matrix, or several stacked ones, in one or more buffers: a binding has a largest size.
-struct GpuMatrix {
-    struct Piece {
-        gpu::Binding binding;
-        uint64_t first_row = 0;
-        uint64_t rows = 0;
-    };
-    kernels::Format format = kernels::Format::f32;
-    uint64_t cols = 0;
-    uint64_t rows = 0;
-    std::vector<Piece> pieces;
-};
-
 struct GpuLayer {
     // Q, K and V (as far as the layer has them), neighbours of one format together; their rows follow each other.
-    std::vector<GpuMatrix> qkv;
-    GpuMatrix attn_output;
-    GpuMatrix gate_up;  // gate's rows, then up's
-    GpuMatrix down;
-    GpuMatrix inp_gate;
-    GpuMatrix proj;
-    GpuMatrix router;
-    GpuMatrix expert_gate_up;  // [experts][gate's rows, then up's]
-    GpuMatrix expert_down;
+    std::vector<kernels::Weights> qkv;
+    kernels::Weights attn_output;
+    kernels::Weights gate_up;  // gate's rows, then up's
+    kernels::Weights down;
+    kernels::Weights inp_gate;
+    kernels::Weights proj;
+    kernels::Weights router;
+    kernels::Weights expert_gate_up;  // [experts][gate's rows, then up's]
+    kernels::Weights expert_down;
 };
 
 // Where the table of per-layer embeddings is, the largest weight of the models that have one, of which a token needs a
@@ -57,19 +44,19 @@ class GpuModel {
     static Task<Result<std::shared_ptr<GpuModel>>> load(gpu::Device& device, const gguf::File& file,
                                                         std::shared_ptr<const model::Config> config,
                                                         std::shared_ptr<const model::WeightTable> table,
-                                                        GpuChoice choice, TablePlace place, Progress progress,
+                                                        Autotune choice, TablePlace place, Progress progress,
                                                         Cancel cancel);
     // The same with matrices that nobody fills: for a device that only plans. Small weights are read.
     static Task<Result<std::shared_ptr<GpuModel>>> plan(gpu::Device& device, const gguf::File& file,
                                                         std::shared_ptr<const model::Config> config,
                                                         std::shared_ptr<const model::WeightTable> table,
-                                                        GpuChoice choice, TablePlace place);
+                                                        Autotune choice, TablePlace place);
     ~GpuModel();
     GpuModel(const GpuModel&) = delete;
     GpuModel& operator=(const GpuModel&) = delete;
 
     [[nodiscard]] gpu::Device& device() const { return device_; }
-    [[nodiscard]] const GpuChoice& choice() const { return choice_; }
+    [[nodiscard]] const Autotune& choice() const { return choice_; }
     [[nodiscard]] const model::Config& config() const { return *config_; }
     [[nodiscard]] const model::WeightTable& table() const { return *table_; }
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
@@ -77,18 +64,18 @@ class GpuModel {
     // A small weight as floats, kept on the CPU: programs combine them into what a kernel binds.
     [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const;
 
-    GpuMatrix token_embd;
-    GpuMatrix output;                           // pieces empty: token_embd is the head
-    GpuMatrix per_layer_token_embd;             // pieces empty: its rows come from
+    kernels::Weights token_embd;
+    kernels::Weights output;                    // pieces empty: token_embd is the head
+    kernels::Weights per_layer_token_embd;      // pieces empty: its rows come from
     std::unique_ptr<TableRows> per_layer_rows;  // null: the table is on the GPU, or there is none
-    GpuMatrix per_layer_model_proj;
+    kernels::Weights per_layer_model_proj;
     std::vector<GpuLayer> layers;
 
-    [[nodiscard]] const GpuMatrix& head() const { return output.pieces.empty() ? token_embd : output; }
+    [[nodiscard]] const kernels::Weights& head() const { return output.pieces.empty() ? token_embd : output; }
 
   private:
     GpuModel(gpu::Device& device, std::shared_ptr<const model::Config> config,
-             std::shared_ptr<const model::WeightTable> table, GpuChoice choice)
+             std::shared_ptr<const model::WeightTable> table, Autotune choice)
         : device_(device), config_(std::move(config)), table_(std::move(table)), choice_(std::move(choice)) {}
 
     struct Loader;
@@ -97,7 +84,7 @@ class GpuModel {
     gpu::Device& device_;
     std::shared_ptr<const model::Config> config_;
     std::shared_ptr<const model::WeightTable> table_;
-    GpuChoice choice_;
+    Autotune choice_;
     std::vector<gpu::Id> buffers_;
     std::vector<std::pair<std::string, std::vector<float>>> vectors_;
     uint64_t bytes_ = 0;

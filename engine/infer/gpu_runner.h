@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/started.h"
-#include "infer/gpu_forward.h"
+#include "infer/gpu_programs.h"
 #include "lora/adapter.h"
 #include "model/runner.h"
 
@@ -19,8 +19,8 @@ class GpuRunner final : public Runner {
     static Task<Result<std::unique_ptr<GpuRunner>>> create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                            Cancel cancel);
 
-    [[nodiscard]] uint32_t vocabulary() const override { return forward_->config().vocabulary; }
-    [[nodiscard]] uint32_t context() const override { return forward_->options().context; }
+    [[nodiscard]] uint32_t vocabulary() const override { return programs_->config().vocabulary; }
+    [[nodiscard]] uint32_t context() const override { return programs_->options().context; }
     [[nodiscard]] uint32_t position() const override { return position_; }
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
@@ -52,16 +52,16 @@ class GpuRunner final : public Runner {
     };
     Task<Result<std::vector<KernelTime>>> profile_decode(Cancel cancel);
     // Of a decoded token, once one was.
-    [[nodiscard]] size_t decode_dispatches() const { return forward_->greedy_commands().size(); }
-    [[nodiscard]] uint64_t bytes() const { return forward_->bytes(); }
+    [[nodiscard]] size_t decode_dispatches() const { return programs_->greedy_commands().size(); }
+    [[nodiscard]] uint64_t bytes() const { return programs_->bytes(); }
 
   private:
-    explicit GpuRunner(std::unique_ptr<GpuForward> forward) : forward_(std::move(forward)) {}
+    explicit GpuRunner(std::unique_ptr<GpuPrograms> programs) : programs_(std::move(programs)) {}
 
     [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
     // One block of tokens from where we are; its logits if wanted, unless they are kept on the GPU.
-    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, GpuForward::Depth depth,
-                                               uint32_t logit_rows, bool keep);
+    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Depth depth, uint32_t logit_rows,
+                                               bool keep);
 
     // Tokens the GPU chooses by itself.
     struct Stream {
@@ -82,7 +82,7 @@ class GpuRunner final : public Runner {
     void append_chosen();
     void read_chosen(const Cancel& cancel);
 
-    std::unique_ptr<GpuForward> forward_;
+    std::unique_ptr<GpuPrograms> programs_;
     std::optional<Stream> stream_;
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position written since the last time everything was forgotten

@@ -54,7 +54,7 @@ bool embeds(GpuRunner& runner, const std::vector<int32_t>& prompt) {
 }
 
 TEST(GpuRunner, ReadsAPromptInBlocksNoLargerThanItWasTold) {
-    const Cut whole = cut_of(kMostTogether, 500, reads);
+    const Cut whole = cut_of(kMaxBlock, 500, reads);
     EXPECT_EQ(whole.runs, 1u);
     uint64_t before = whole.largest;
     for (const uint32_t block : {128u, 16u}) {
@@ -66,7 +66,7 @@ TEST(GpuRunner, ReadsAPromptInBlocksNoLargerThanItWasTold) {
 }
 
 TEST(GpuRunner, MakesVectorsInSuchBlocksToo) {
-    EXPECT_EQ(cut_of(kMostTogether, 500, embeds).runs, 1u);
+    EXPECT_EQ(cut_of(kMaxBlock, 500, embeds).runs, 1u);
     EXPECT_EQ(cut_of(16, 500, embeds).runs, 32u);
 }
 

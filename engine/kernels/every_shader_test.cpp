@@ -10,23 +10,60 @@
 #include <set>
 
 #include "kernels/check/suites.h"
-#include "kernels/kernel.h"
+#include "kernels/link.h"
+#include "kernels/shader.h"
 
 namespace lapidary::kernels {
 namespace {
 
-std::vector<Formats> formats_for(const Kernel& kernel) {
-    if (!kernel.reads_weights()) return {Format::f32};
-    // Only these take a second format.
-    const bool pairs = has_slot(kernel.module, "formats") || has_slot(kernel.module, "ways");
+std::vector<Formats> formats_for(const Module& kernel) {
+    if (!has_slot(kernel, "weights")) return {Format::f32};
     std::vector<Formats> out;
     for (int f = 0; f <= int(Format::f32); ++f) {
-        if (has_slot(kernel.module, "ways") && !holds_whole_numbers(Format(f))) continue;
+        if (has_slot(kernel, "assignment") && !holds_whole_numbers(Format(f))) continue;
         out.emplace_back(Format(f));
-        for (int g = 0; pairs && g <= int(Format::f32); ++g) {
-            if (holds_whole_numbers(Format(f)) == holds_whole_numbers(Format(g))) out.push_back({Format(f), Format(g)});
+    }
+    return out;
+}
+
+// Only some kernels take a second format.
+std::vector<Formats> pairs_for(const Module& kernel) {
+    std::vector<Formats> out;
+    if (!has_slot(kernel, "formats") && !has_slot(kernel, "assignment")) return out;
+    for (const Formats& first : formats_for(kernel)) {
+        for (int f = 0; f <= int(Format::f32); ++f) {
+            if (holds_whole_numbers(first.first) == holds_whole_numbers(Format(f))) {
+                out.push_back({first.first, Format(f)});
+            }
         }
     }
+    return out;
+}
+
+using Slots = std::vector<Slot>;
+
+// What ops put into a kernel's slots, by the names of the modules.
+std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
+    std::map<std::string, Slots> out;
+    const auto add = [&](const Slots& slots) {
+        std::string name;
+        for (const Slot& slot : slots) name += "-" + std::string(slot.first->title());
+        out.emplace(name, slots);
+    };
+    const gpu::Info info;
+    for (const check::Case& test : suite.cases()) {
+        for (const gpu::Element element : {gpu::Element::f32, gpu::Element::limbs}) {
+            constexpr size_t kMaxArrays = 10;
+            std::vector<gpu::Tensor> arrays;
+            for (gpu::Id id = 1; id <= kMaxArrays; ++id) arrays.push_back({.at = {id, 0, 1 << 20}, .element = element});
+            for (const check::Launch& launch : test.launches) {
+                const auto dispatch = launch.op({.info = info}, arrays);
+                EXPECT_TRUE(dispatch) << suite.kernel.name << " " << test.shape;
+                if (dispatch && dispatch->kernel == &suite.kernel) add(dispatch->slots);
+            }
+        }
+    }
+    if (has_slot(suite.kernel, "visible")) add({{"visible", find_module("attention/visible_rows")}});
     return out;
 }
 
@@ -34,21 +71,28 @@ std::vector<Formats> formats_for(const Kernel& kernel) {
 std::map<std::string, std::string> every_shader() {
     std::map<std::string, std::string> out;
     std::set<std::string> seen;  // most kernels do not care about most of what there is to choose
-    for (const check::Suite& suite : check::suites()) {
-        const Kernel& kernel = suite.kernel;
-        for (const Formats& formats : formats_for(kernel)) {
-            for (const Reduction reduction : {Reduction::shared, Reduction::subgroup}) {
-                for (const Activations activations : {Activations::floats, Activations::planes}) {
-                    for (const KvFormat kv : kKvFormats) {
-                        std::string text = shader(kernel, formats, {reduction, activations, kv});
-                        if (!seen.insert(text).second) continue;
-                        std::string name = std::string(kernel.name) + "-" + formats.name();
-                        name += reduction == Reduction::shared ? "-shared" : "-subgroup";
-                        name += activations == Activations::floats ? "-floats-" : "-planes-";
-                        out.emplace(name + std::string(kv_format_name(kv)), std::move(text));
-                    }
+    const auto add = [&](const Module& kernel, const Formats& formats, const std::string& filling, const Slots& slots) {
+        for (const Reduction reduction : {Reduction::shared, Reduction::subgroup}) {
+            for (const Activations activations : {Activations::floats, Activations::limbs}) {
+                for (const KvFormat kv : kKvFormats) {
+                    std::string text = shader(kernel, formats, {reduction, activations, kv}, slots);
+                    if (!seen.insert(text).second) continue;
+                    std::string name = std::string(kernel.title()) + "-" + formats.name() + filling;
+                    name += reduction == Reduction::shared ? "-shared" : "-subgroup";
+                    name += activations == Activations::floats ? "-floats-" : "-planes-";
+                    out.emplace(name + std::string(kv_format_name(kv)), std::move(text));
                 }
             }
+        }
+    };
+    for (const check::Suite& suite : check::suites()) {
+        const auto fillings = fillings_of(suite);
+        for (const auto& [name, slots] : fillings) {
+            for (const Formats& formats : formats_for(suite.kernel)) add(suite.kernel, formats, name, slots);
+        }
+        // A second format meets nothing that the first has not met.
+        for (const Formats& formats : pairs_for(suite.kernel)) {
+            add(suite.kernel, formats, fillings.begin()->first, fillings.begin()->second);
         }
     }
     return out;
@@ -60,18 +104,6 @@ std::vector<std::string_view> all_between(std::string_view text, std::string_vie
     for (size_t at = text.find(before); at != std::string_view::npos; at = text.find(before, at)) {
         at += before.size();
         out.push_back(text.substr(at, text.find(after, at) - at));
-    }
-    return out;
-}
-
-// "kCols=64,kDim=64": a value for each constant that a pipeline must give one.
-std::string values_for(std::string_view text) {
-    std::string out;
-    for (const std::string_view constant : all_between(text, "override ", ";")) {
-        if (constant.find('=') != std::string_view::npos) continue;
-        const size_t colon = constant.find(':');
-        out += (out.empty() ? "" : ",") + std::string(constant.substr(0, colon));
-        out += constant.substr(colon) == ": f32" ? "=1" : "=64";
     }
     return out;
 }
@@ -99,7 +131,29 @@ TEST(EveryShader, NamesTheSizesOfItsArrays) {
     EXPECT_GT(arrays, all.size());
 }
 
+TEST(EveryShader, BindsNumbersFromZeroOnEachOnce) {
+    for (const auto& [name, text] : every_shader()) {
+        std::set<std::string_view> numbers;
+        const auto found = all_between(text, "@binding(", ")");
+        for (const std::string_view number : found) numbers.insert(number);
+        EXPECT_EQ(numbers.size(), found.size()) << name;
+        for (size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(numbers.contains(std::to_string(i))) << name << ": " << i;
+    }
+}
+
 #ifndef __wasm__
+// "kCols=64,kHeadDim=64": a value for each constant that a pipeline must give one.
+std::string values_for(std::string_view text) {
+    std::string out;
+    for (const std::string_view constant : all_between(text, "override ", ";")) {
+        if (constant.find('=') != std::string_view::npos) continue;
+        const size_t colon = constant.find(':');
+        out += (out.empty() ? "" : ",") + std::string(constant.substr(0, colon));
+        out += constant.substr(colon) == ": f32" ? "=1" : "=64";
+    }
+    return out;
+}
+
 TEST(EveryShader, SaysWhichConstantsItNeeds) {
     const char* folder = std::getenv("LAPIDARY_WGSL_OUT");
     for (const auto& [name, text] : every_shader()) {

@@ -1,8 +1,11 @@
 #include "kernels/link.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <vector>
 
+#include "base/sort_few.h"
 #include "kernels/wgsl_modules.h"
 
 namespace lapidary::kernels {
@@ -38,7 +41,10 @@ class Linker {
         append(module.text, second);
     }
 
-    [[nodiscard]] std::string text() && { return std::move(enables_ += text_); }
+    [[nodiscard]] std::string text() && {
+        close_gaps();
+        return std::move(enables_ += text_);
+    }
 
   private:
     [[nodiscard]] const Module* resolve(std::string_view name, bool second) const {
@@ -60,6 +66,23 @@ class Linker {
         for (size_t at = find_first_name(text_, begin); at != std::string::npos; at = find_first_name(text_, at)) {
             text_[at + 1] = '2';
         }
+    }
+
+    // Modules number their bindings so that no two that can meet have the same; a layout has them one after the other.
+    void close_gaps() {
+        constexpr std::string_view kMark = "@binding(";
+        std::vector<std::pair<unsigned, size_t>> found;  // number, place
+        for (size_t at = text_.find(kMark); at != std::string::npos; at = text_.find(kMark, at + 1)) {
+            unsigned number = 0;
+            for (size_t i = at + kMark.size(); text_[i] != ')'; ++i) number = 10 * number + unsigned(text_[i] - '0');
+            found.emplace_back(number, at + kMark.size());
+        }
+        sort_few(found, std::less{});
+        std::vector<std::pair<size_t, unsigned>> ranks;  // from the last place to the first, so that places stay true
+        for (unsigned rank = 0; rank < found.size(); ++rank) ranks.emplace_back(found[rank].second, rank);
+        sort_few(ranks, std::greater{});
+        for (const auto& [place, rank] : ranks)
+            text_.replace(place, text_.find(')', place) - place, std::to_string(rank));
     }
 
     std::span<const Slot> slots_;

@@ -7,21 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "gpu/device.h"
+#include "kernels/module.h"
 
 namespace lapidary::kernels {
-
-struct Module {
-    std::string_view name;  // of its file below engine/kernels: "formats/q4_k"
-    std::string_view text;
-    // Other modules by name. "$reduce" is a slot: whoever links says which module it is. What a product's weights are packed
-    // in may be there twice: "$weights/2" is the second of a slot, "loaded/2" the same text for that.
-    std::span<const std::string_view> imports;
-    std::span<const std::string_view> needs;  // what is neither declared here nor imported: the kernel has it
-    // Of a kernel, in the order of their numbers.
-    std::span<const std::string_view> bindings;
-    std::span<const gpu::Access> access;
-};
 
 // What fills a slot; `second` where there are two formats of weights.
 struct Slot {

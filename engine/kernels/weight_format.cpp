@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kUnit = 64;    // weights
 constexpr uint64_t kBlock = 256;  // weights, four units
 
-// What a format keeps for each unit and each four of them; the numbers of formats/*.wgsl.
+// What a format keeps for each unit and each four of them; the numbers of weights/*.wgsl.
 struct Shape {
     size_t quant_bytes;
     size_t scale_words;
@@ -300,9 +300,10 @@ bool holds_whole_numbers(Format format) {
 }
 
 const Module& format_module(Format format) {
-    constexpr std::array<const Module*, 9> kModules = {&wgsl::formats_q4_k, &wgsl::formats_q5_k, &wgsl::formats_q6_k,
-                                                       &wgsl::formats_q4_0, &wgsl::formats_q8_0, &wgsl::formats_i8,
-                                                       &wgsl::formats_f16,  &wgsl::formats_bf16, &wgsl::formats_f32};
+    constexpr std::array<const Module*, 9> kModules = {
+        &wgsl::weights_q4_k::module, &wgsl::weights_q5_k::module, &wgsl::weights_q6_k::module,
+        &wgsl::weights_q4_0::module, &wgsl::weights_q8_0::module, &wgsl::weights_i8::module,
+        &wgsl::weights_f16::module,  &wgsl::weights_bf16::module, &wgsl::weights_f32::module};
     return *kModules[size_t(format)];
 }
 

@@ -1,5 +1,5 @@
 // How weights lie on the GPU: rows of units of 64 weights, quants first, then what scales them, so that every load of
-// quants is 16 bytes and aligned (kernels/formats/). The rarer encodings become one common 8-bit format without loss.
+// quants is 16 bytes and aligned (kernels/weights/). The rarer encodings become one common 8-bit format without loss.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Format : uint8_t { q4_k, q5_k, q6_k, q4_0, q8_0, i8, f16, bf16, f32 }
 // Which one a tensor of this type gets.
 Format format_of(TensorType type);
 
-// The WGSL that reads it (kernels/formats/): run_values over `w`, and unit where it holds whole numbers.
+// The WGSL that reads it (kernels/weights/): run_values over `w`, and unit where it holds whole numbers.
 struct Module;
 const Module& format_module(Format format);
 bool holds_whole_numbers(Format format);

@@ -1,4 +1,4 @@
-// Repacked weights decode to the same numbers. The decoder here says in C++ what formats/*.wgsl say in WGSL.
+// Repacked weights decode to the same numbers. The decoder here says in C++ what weights/*.wgsl say in WGSL.
 #include "kernels/weight_format.h"
 
 #include <gtest/gtest.h>

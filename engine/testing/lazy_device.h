@@ -33,12 +33,14 @@ class LazyDevice final : public gpu::Device {
     void write(gpu::Id buffer, uint64_t offset, std::span<const uint8_t> bytes) override {
         std::ranges::copy(bytes, buffers_[buffer].begin() + ptrdiff_t(offset));
     }
-    Task<Result<std::vector<uint8_t>>> read(gpu::Id buffer, uint64_t, uint64_t, Cancel) override {
-        co_return buffers_[buffer];
+    Task<Result<std::vector<uint8_t>>> read(gpu::Id buffer, uint64_t offset, uint64_t size, Cancel) override {
+        const std::span<const uint8_t> bytes = std::span(buffers_[buffer]).subspan(size_t(offset), size_t(size));
+        co_return std::vector<uint8_t>(bytes.begin(), bytes.end());
     }
     Task<Result<gpu::Id>> pipeline(std::string wgsl, std::string label, std::vector<gpu::Access> bindings,
                                    std::vector<gpu::Constant>, Cancel) override {
-        if (label.starts_with("route") && broken) co_return fail(Code::internal, "kernel 'route': line 1: broken");
+        if (label.starts_with("moe_route") && broken)
+            co_return fail(Code::internal, "kernel 'moe_route': line 1: broken");
         EXPECT_NE(wgsl.find("fn main"), std::string::npos);
         bindings_[++last_] = bindings.size();
         live_.insert(last_);

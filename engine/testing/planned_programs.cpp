@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "infer/gpu_forward.h"
+#include "infer/gpu_programs.h"
 #include "model/synth.h"
 #include "testing/fixture_model.h"
 #include "testing/program_text.h"
@@ -12,9 +12,9 @@
 namespace lapidary::testing {
 namespace {
 
-using infer::GpuForward;
-using Choice = GpuForward::Choice;
-using Depth = GpuForward::Depth;
+using infer::Depth;
+using infer::GpuPrograms;
+using infer::SampleMode;
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
@@ -146,7 +146,7 @@ class Planner {
     Planner(const Profile& profile, bool canonical, const EachProgram& each)
         : device_(profile.info), printer_(device_, canonical), each_(each) {
         choice_.variant = infer::wanted_variant(profile.info);
-        choice_.processors = profile.compute_units;
+        choice_.compute_units = profile.compute_units;
     }
 
     Status plan(const PlannedModel& wanted, bool thorough) {
@@ -182,47 +182,47 @@ class Planner {
         if (!status) each_("refused: " + status.error().message, 0, "");
     }
 
-    Status layers(GpuForward& forward, const std::string& prefix) {
-        for (const uint32_t block : GpuForward::kBlocks) {
-            for (const Depth depth : {Depth::all, Depth::caches}) {
+    Status layers(GpuPrograms& programs, const std::string& prefix) {
+        for (const uint32_t block : GpuPrograms::kBlocks) {
+            for (const Depth depth : {Depth::all, Depth::keys_and_values}) {
                 const char* name = depth == Depth::all ? "all" : "keys and values";
                 tell(prefix + lapidary::format("layers {} {}", block, name),
-                     TRY(now(forward.layers_program(block, depth, {}))));
+                     TRY(now(programs.layers(block, depth, {}))));
             }
         }
         return {};
     }
 
-    Status decoding(GpuForward& forward, const std::string& prefix) {
-        constexpr std::pair<Choice, const char*> kChoices[] = {{Choice::none, "by the host"},
-                                                               {Choice::likeliest, "greedy"},
-                                                               {Choice::sampled, "sampled"},
-                                                               {Choice::limited, "constrained"}};
-        for (const auto& [choice, name] : kChoices) {
-            tell(prefix + "decode " + name, TRY(now(forward.decode_program(choice, {}))));
+    Status decoding(GpuPrograms& programs, const std::string& prefix) {
+        constexpr std::pair<SampleMode, const char*> kModes[] = {{SampleMode::none, "by the host"},
+                                                                 {SampleMode::greedy, "greedy"},
+                                                                 {SampleMode::sampled, "sampled"},
+                                                                 {SampleMode::constrained, "constrained"}};
+        for (const auto& [mode, name] : kModes) {
+            tell(prefix + "decode " + name, TRY(now(programs.decode(mode, {}))));
         }
         return {};
     }
 
     Status inference(const std::shared_ptr<infer::GpuModel>& model, KvFormat kv, const std::string& prefix,
                      bool with_adapter) {
-        const auto forward = TRY(now(GpuForward::create(model, {.context = 4096, .kv = kv}, {})));
-        TRY(layers(*forward, prefix));
+        const auto programs =
+            TRY(now(GpuPrograms::create(model, {.context = 4096, .kv = kv, .shares_scratch = false}, {})));
+        TRY(layers(*programs, prefix));
         constexpr std::pair<uint32_t, uint32_t> kRows[] = {{0, 1}, {511, 1}, {0, 16}};
         for (const auto& [first, rows] : kRows) {
-            tell(prefix + lapidary::format("head {} {}", first, rows),
-                 TRY(now(forward->head_program(first, rows, {}))));
+            tell(prefix + lapidary::format("head {} {}", first, rows), TRY(now(programs->head(first, rows, {}))));
         }
-        for (const Choice choice : {Choice::likeliest, Choice::sampled, Choice::limited}) {
-            tell(prefix + lapidary::format("choice {}", int(choice)), TRY(now(forward->choice_program(choice, {}))));
+        for (const SampleMode mode : {SampleMode::greedy, SampleMode::sampled, SampleMode::constrained}) {
+            tell(prefix + lapidary::format("choice {}", int(mode)), TRY(now(programs->choice(mode, {}))));
         }
-        TRY(decoding(*forward, prefix));
+        TRY(decoding(*programs, prefix));
         if (!with_adapter) return {};
         infer::make_gpu_adapters = &infer::GpuAdapters::create;
         const lora::Active active{.adapter = std::make_shared<lora::Adapter>(adapter_for(*config_, *table_))};
-        TRY(forward->use_adapters({&active, 1}));
-        TRY(layers(*forward, prefix + "adapted "));
-        return decoding(*forward, prefix + "adapted ");
+        TRY(programs->use_adapters({&active, 1}));
+        TRY(layers(*programs, prefix + "adapted "));
+        return decoding(*programs, prefix + "adapted ");
     }
 
     // They are recorded when they first run, so a step is run: a sequence of two examples, forward and back, and AdamW.
@@ -249,7 +249,7 @@ class Planner {
     gpu::PlanDevice device_;
     ProgramPrinter printer_;
     const EachProgram& each_;
-    infer::GpuChoice choice_;
+    infer::Autotune choice_;
     std::optional<gguf::File> file_;
     std::shared_ptr<const model::Config> config_;
     std::shared_ptr<const model::WeightTable> table_;

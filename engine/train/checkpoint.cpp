@@ -73,15 +73,15 @@ Result<std::string> text(const Json& object, const char* name) {
 
 // An update without its numbers.
 Result<lora::Update> read_update(const Json& object) {
-    constexpr uint64_t kMost = UINT32_MAX;
+    constexpr uint64_t kMax = UINT32_MAX;
     const std::string name = TRY(text(object, "target"));
     const auto target = lora::target_from(name);
     if (!target) return fail(Code::bad_file, "the checkpoint is damaged: there is no target '{}'", printable(name));
-    return lora::Update{.layer = uint32_t(TRY(natural(object, "layer", kMost))),
+    return lora::Update{.layer = uint32_t(TRY(natural(object, "layer", kMax))),
                         .target = *target,
                         .rank = uint32_t(TRY(natural(object, "rank", lora::kMaxRank))),
-                        .in = uint32_t(TRY(natural(object, "in", kMost))),
-                        .out = uint32_t(TRY(natural(object, "out", kMost))),
+                        .in = uint32_t(TRY(natural(object, "in", kMax))),
+                        .out = uint32_t(TRY(natural(object, "out", kMax))),
                         .scale = TRY(number(object, "scale"))};
 }
 

@@ -57,13 +57,13 @@ Task<Result<double>> CpuBackend::accumulate(const Sequence& sequence, double div
     const uint32_t lowest = layout_.lowest_layer();
     CpuPass pass(model_, {.layout = &layout_, .parameters = parameters_, .gradients = gradients_, .dropout = dropout},
                  sequence);
-    std::vector<Tape> tapes(layers);
+    std::vector<CpuSavedActivations> saved(layers);
     std::vector<float> h = pass.embeddings();
     pass.prepare(h);
     for (uint32_t layer = 0; layer < layers; ++layer) {
-        Tape tape = pass.forward(layer, h);
-        if (layer >= lowest && options_.checkpointing) tapes[layer].h = std::move(tape.h);
-        if (layer >= lowest && !options_.checkpointing) tapes[layer] = std::move(tape);
+        CpuSavedActivations found = pass.forward(layer, h);
+        if (layer >= lowest && options_.checkpointing) saved[layer].h = std::move(found.h);
+        if (layer >= lowest && !options_.checkpointing) saved[layer] = std::move(found);
         // Where the layer is computed again its keys and values come again too, unless others need them first.
         if (!shared_[layer] && (layer < lowest || options_.checkpointing)) pass.forget_keys(layer);
         if (breathe) CO_TRY(co_await breathe());
@@ -72,11 +72,11 @@ Task<Result<double>> CpuBackend::accumulate(const Sequence& sequence, double div
     const double loss = CO_TRY(co_await pass.loss(h, divisor, dh, breathe));
     for (uint32_t layer = layers; layer-- > lowest;) {
         if (options_.checkpointing) {
-            h = std::move(tapes[layer].h);
-            tapes[layer] = pass.forward(layer, h);
+            h = std::move(saved[layer].h);
+            saved[layer] = pass.forward(layer, h);
         }
-        pass.backward(layer, tapes[layer], dh);
-        tapes[layer] = {};
+        pass.backward(layer, saved[layer], dh);
+        saved[layer] = {};
         if (breathe) CO_TRY(co_await breathe());
     }
     co_return loss;
@@ -125,19 +125,19 @@ CpuMemory cpu_memory(const model::Config& config, const model::WeightTable& tabl
     const uint64_t d = config.width;
     const uint64_t p = config.per_layer_width;
     uint64_t kept = p * config.layers.size();  // floats a token
-    uint64_t largest_tape = 0;
+    uint64_t largest_layer = 0;
     uint64_t largest_work = 0;
     for (uint32_t i = 0; i < config.layers.size(); ++i) {
         const model::LayerConfig& layer = config.layers[i];
         const uint64_t own = config.owns_kv(i) ? 4 * uint64_t(layer.kv_width()) : 0;  // raw and finished
-        const uint64_t tape = 4 * d + 2 * uint64_t(layer.q_width()) + own + 2 * uint64_t(layer.ffn) +
-                              (table.layers[i].is_moe() ? d : 0) + (p > 0 ? 2 * d + p : 0);
-        kept += options.checkpointing ? d + own / 2 : tape;
-        largest_tape = std::max(largest_tape, tape);
+        const uint64_t saved = 4 * d + 2 * uint64_t(layer.q_width()) + own + 2 * uint64_t(layer.ffn) +
+                               (table.layers[i].is_moe() ? d : 0) + (p > 0 ? 2 * d + p : 0);
+        kept += options.checkpointing ? d + own / 2 : saved;
+        largest_layer = std::max(largest_layer, saved);
         // The gradients of what is widest in a layer, and of the residual stream.
         largest_work = std::max(largest_work, 3 * std::max<uint64_t>(layer.ffn, layer.q_width()) + 6 * d);
     }
-    out.sequence = (kept + largest_work + (options.checkpointing ? largest_tape : 0)) * tokens * sizeof(float) +
+    out.sequence = (kept + largest_work + (options.checkpointing ? largest_layer : 0)) * tokens * sizeof(float) +
                    std::max<uint64_t>(uint64_t{16} << 20, uint64_t(config.vocabulary) * 16);
     return out;
 }

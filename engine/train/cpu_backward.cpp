@@ -42,66 +42,66 @@ bool CpuPass::needed_before_networks(uint32_t layer) const {
 }
 
 // Every sub-layer adds to the residual stream, so its gradient is what is there already plus what comes through it.
-void CpuPass::backward(uint32_t layer, const Tape& tape, std::span<float> dh) {
+void CpuPass::backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh) {
     for (float& v : dh) v *= model_.small.layers[layer].output_scale;
-    if (config_.per_layer_width > 0) per_layer_backward(layer, tape, dh);
-    network_backward(layer, tape, dh);
-    if (needed_before_networks(layer)) attention_backward(layer, tape, dh);
+    if (config_.per_layer_width > 0) per_layer_backward(layer, saved, dh);
+    network_backward(layer, saved, dh);
+    if (needed_before_networks(layer)) attention_backward(layer, saved, dh);
     forget_keys(layer);
 }
 
-void CpuPass::per_layer_backward(uint32_t layer, const Tape& tape, std::span<float> dh) {
+void CpuPass::per_layer_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh) {
     const std::vector<float> inputs = layer_inputs(layer);
-    std::vector<float> dple(tape.ple.size());
-    norm_backward(tape.ple, model_.small.layers[layer].post_norm, config_.width, dh, dple);
-    std::vector<float> gate = tape.ple_gate;
+    std::vector<float> dple(saved.ple.size());
+    norm_backward(saved.ple, model_.small.layers[layer].post_norm, config_.width, dh, dple);
+    std::vector<float> gate = saved.ple_gate;
     reference::gelu_gate(gate, inputs);
     std::vector<float> dgated(gate.size());
     apply_backward(layer, Target::proj, gate, dple, dgated);
     std::vector<float> dgate(gate.size());
-    gelu_gate_backward(tape.ple_gate, inputs, dgated, dgate, {});
-    apply_backward(layer, Target::inp_gate, tape.h2, dgate, dh);
+    gelu_gate_backward(saved.ple_gate, inputs, dgated, dgate, {});
+    apply_backward(layer, Target::inp_gate, saved.h2, dgate, dh);
 }
 
-void CpuPass::network_backward(uint32_t layer, const Tape& tape, std::span<float> dh) {
+void CpuPass::network_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh) {
     const reference::LayerVectors& vectors = model_.small.layers[layer];
     const uint32_t d = config_.width;
     std::vector<float> dsum(dh.size());
-    norm_backward(network_sum(layer, tape), vectors.post_ffw_norm, d, dh, dsum);
+    norm_backward(network_sum(layer, saved), vectors.post_ffw_norm, d, dh, dsum);
     std::vector<float> ddown(dh.size());
-    if (tape.experts.empty()) {
+    if (saved.experts.empty()) {
         ddown = std::move(dsum);
     } else {
-        norm_backward(tape.down, vectors.post_ffw_norm_1, d, dsum, ddown);
+        norm_backward(saved.down, vectors.post_ffw_norm_1, d, dsum, ddown);
         std::vector<float> dexperts(dh.size());
-        norm_backward(tape.experts, vectors.post_ffw_norm_2, d, dsum, dexperts);
-        if (needed_before_networks(layer)) experts_backward(layer, tape.h1, dexperts, dh);
+        norm_backward(saved.experts, vectors.post_ffw_norm_2, d, dsum, dexperts);
+        if (needed_before_networks(layer)) experts_backward(layer, saved.h1, dexperts, dh);
     }
-    std::vector<float> dgated(tape.gate.size());
-    apply_backward(layer, Target::down, gated(layer, tape), ddown, dgated);
-    std::vector<float> dgate(tape.gate.size());
-    std::vector<float> dup(tape.gate.size());
-    gelu_gate_backward(tape.gate, tape.up, dgated, dgate, dup);
-    const std::vector<float> u = normed(tape.h1, vectors.ffn_norm, d);
+    std::vector<float> dgated(saved.gate.size());
+    apply_backward(layer, Target::down, gated(layer, saved), ddown, dgated);
+    std::vector<float> dgate(saved.gate.size());
+    std::vector<float> dup(saved.gate.size());
+    gelu_gate_backward(saved.gate, saved.up, dgated, dgate, dup);
+    const std::vector<float> u = normed(saved.h1, vectors.ffn_norm, d);
     std::vector<float> du(needed_before_networks(layer) ? u.size() : 0);
     apply_backward(layer, Target::gate, u, dgate, du);
     apply_backward(layer, Target::up, u, dup, du);
-    if (!du.empty()) norm_backward(tape.h1, vectors.ffn_norm, d, du, dh);
+    if (!du.empty()) norm_backward(saved.h1, vectors.ffn_norm, d, du, dh);
 }
 
-void CpuPass::attention_backward(uint32_t layer, const Tape& tape, std::span<float> dh) {
+void CpuPass::attention_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh) {
     const model::LayerConfig& shape = config_.layers[layer];
     const reference::LayerVectors& vectors = model_.small.layers[layer];
     const uint32_t width = shape.q_width();
     std::vector<float> dout(dh.size());
-    norm_backward(tape.o, vectors.post_attention_norm, config_.width, dh, dout);
-    std::vector<float> dattended(tape.attended.size());
-    apply_backward(layer, Target::o, tape.attended, dout, dattended);
+    norm_backward(saved.o, vectors.post_attention_norm, config_.width, dh, dout);
+    std::vector<float> dattended(saved.attended.size());
+    apply_backward(layer, Target::o, saved.attended, dout, dattended);
 
     KeysAndValues& kv = kv_[shape.kv_layer];
     kv.dk.resize(kv.k.size());
     kv.dv.resize(kv.v.size());
-    std::vector<float> q = normed(tape.q, vectors.q_norm, shape.head_dim);
+    std::vector<float> q = normed(saved.q, vectors.q_norm, shape.head_dim);
     turn(layer, q, width, false);
     std::vector<float> dq(q.size());
     for (size_t t = 0; t < example_.size(); ++t) {
@@ -112,26 +112,26 @@ void CpuPass::attention_backward(uint32_t layer, const Tape& tape, std::span<flo
     }
     turn(layer, dq, width, true);
     std::vector<float> dq_raw(q.size());
-    norm_backward(tape.q, vectors.q_norm, shape.head_dim, dq, dq_raw);
+    norm_backward(saved.q, vectors.q_norm, shape.head_dim, dq, dq_raw);
 
-    const std::vector<float> x = normed(tape.h, vectors.attn_norm, config_.width);
+    const std::vector<float> x = normed(saved.h, vectors.attn_norm, config_.width);
     std::vector<float> dx(needed_before(layer) ? x.size() : 0);
     apply_backward(layer, Target::q, x, dq_raw, dx);
     if (config_.owns_kv(layer)) {
         // By now every layer that shares these keys and values has added its part.
         turn(layer, kv.dk, shape.kv_width(), true);
-        std::vector<float> dk_raw(tape.k.size());
-        norm_backward(tape.k, vectors.k_norm, shape.head_dim, kv.dk, dk_raw);
-        if (tape.v.empty()) {  // the raw keys are the values too: both gradients add up
-            norm_backward(tape.k, {}, shape.head_dim, kv.dv, dk_raw);
+        std::vector<float> dk_raw(saved.k.size());
+        norm_backward(saved.k, vectors.k_norm, shape.head_dim, kv.dk, dk_raw);
+        if (saved.v.empty()) {  // the raw keys are the values too: both gradients add up
+            norm_backward(saved.k, {}, shape.head_dim, kv.dv, dk_raw);
         } else {
-            std::vector<float> dv_raw(tape.v.size());
-            norm_backward(tape.v, {}, shape.head_dim, kv.dv, dv_raw);
+            std::vector<float> dv_raw(saved.v.size());
+            norm_backward(saved.v, {}, shape.head_dim, kv.dv, dv_raw);
             apply_backward(layer, Target::v, x, dv_raw, dx);
         }
         apply_backward(layer, Target::k, x, dk_raw, dx);
     }
-    if (!dx.empty()) norm_backward(tape.h, vectors.attn_norm, config_.width, dx, dh);
+    if (!dx.empty()) norm_backward(saved.h, vectors.attn_norm, config_.width, dx, dh);
 }
 
 }  // namespace lapidary::train

@@ -12,12 +12,12 @@ using lora::Target;
 
 namespace {
 
-// The rows of x at the tokens of an expert's places, one behind the other.
-std::vector<float> gathered(std::span<const size_t> places, uint32_t used, std::span<const float> x, size_t d) {
+// The rows of x at the tokens of an expert's slots, one behind the other.
+std::vector<float> gathered(std::span<const size_t> slots, uint32_t used, std::span<const float> x, size_t d) {
     std::vector<float> out;
-    out.reserve(places.size() * d);
-    for (const size_t place : places) {
-        const auto row = x.subspan(place / used * d, d);
+    out.reserve(slots.size() * d);
+    for (const size_t slot : slots) {
+        const auto row = x.subspan(slot / used * d, d);
         out.insert(out.end(), row.begin(), row.end());
     }
     return out;
@@ -65,13 +65,13 @@ CpuPass::Assignment CpuPass::assigned(uint32_t layer, uint32_t expert, const Rou
                                       std::span<const float> z) const {
     Assignment out;
     for (size_t i = 0; i < routing.chosen.size(); ++i) {
-        if (routing.chosen[i] == expert) out.places.push_back(i);
+        if (routing.chosen[i] == expert) out.slots.push_back(i);
     }
-    if (out.places.empty()) return out;
-    out.z = gathered(out.places, config_.experts.used, z, config_.width);
+    if (out.slots.empty()) return out;
+    out.z = gathered(out.slots, config_.experts.used, z, config_.width);
     const auto through = [&](Target part, std::span<const float> x) {
         const reference::Matrix w = expert_matrix(layer, expert, part);
-        std::vector<float> y(out.places.size() * size_t(w.rows));
+        std::vector<float> y(out.slots.size() * size_t(w.rows));
         product(w, x, y);
         return y;
     };
@@ -93,9 +93,9 @@ std::vector<float> CpuPass::experts_forward(uint32_t layer, std::span<const floa
     std::vector<float> out(h.size());
     for (uint32_t e = 0; e < moe.count; ++e) {
         const Assignment work = assigned(layer, e, routing, z);
-        for (size_t i = 0; i < work.places.size(); ++i) {
-            const float amount = routing.share[work.places[i]] * vectors.expert_down_scale[e];
-            float* row = out.data() + work.places[i] / moe.used * d;
+        for (size_t i = 0; i < work.slots.size(); ++i) {
+            const float amount = routing.share[work.slots[i]] * vectors.expert_down_scale[e];
+            float* row = out.data() + work.slots[i] / moe.used * d;
             for (size_t c = 0; c < d; ++c) row[c] += amount * work.down[i * d + c];
         }
     }
@@ -114,13 +114,13 @@ void CpuPass::experts_backward(uint32_t layer, std::span<const float> h, std::sp
     std::vector<float> dshare(routing.share.size());
     for (uint32_t e = 0; e < moe.count; ++e) {
         const Assignment work = assigned(layer, e, routing, z);
-        if (work.places.empty()) continue;
+        if (work.slots.empty()) continue;
         const float scale = vectors.expert_down_scale[e];
-        std::vector<float> ddown = gathered(work.places, moe.used, dy, d);
-        for (size_t i = 0; i < work.places.size(); ++i) {
+        std::vector<float> ddown = gathered(work.slots, moe.used, dy, d);
+        for (size_t i = 0; i < work.slots.size(); ++i) {
             const auto row = std::span(ddown).subspan(i * d, d);
-            dshare[work.places[i]] = scale * quant::dot(row, std::span(work.down).subspan(i * d, d));
-            for (float& v : row) v *= scale * routing.share[work.places[i]];
+            dshare[work.slots[i]] = scale * quant::dot(row, std::span(work.down).subspan(i * d, d));
+            for (float& v : row) v *= scale * routing.share[work.slots[i]];
         }
         std::vector<float> dgated(work.gate.size());
         add_product_backward(expert_matrix(layer, e, Target::down), ddown, dgated);
@@ -130,8 +130,8 @@ void CpuPass::experts_backward(uint32_t layer, std::span<const float> h, std::sp
         std::vector<float> dz_here(work.z.size());
         add_product_backward(expert_matrix(layer, e, Target::gate), dgate, dz_here);
         add_product_backward(expert_matrix(layer, e, Target::up), dup, dz_here);
-        for (size_t i = 0; i < work.places.size(); ++i) {
-            float* row = dz.data() + work.places[i] / moe.used * d;
+        for (size_t i = 0; i < work.slots.size(); ++i) {
+            float* row = dz.data() + work.slots[i] / moe.used * d;
             for (size_t c = 0; c < d; ++c) row[c] += dz_here[i * d + c];
         }
     }

@@ -138,68 +138,68 @@ uint32_t CpuPass::visible_from(uint32_t layer, size_t t) const {
     return std::max(example_[t], windowed ? end - config_.sliding_window : 0);
 }
 
-Tape CpuPass::forward(uint32_t layer, std::vector<float>& h) {
-    Tape tape;
-    tape.h = h;
-    attention_forward(layer, tape, h);
-    network_forward(layer, tape, h);
-    if (config_.per_layer_width > 0) per_layer_forward(layer, tape, h);
+CpuSavedActivations CpuPass::forward(uint32_t layer, std::vector<float>& h) {
+    CpuSavedActivations saved;
+    saved.h = h;
+    attention_forward(layer, saved, h);
+    network_forward(layer, saved, h);
+    if (config_.per_layer_width > 0) per_layer_forward(layer, saved, h);
     for (float& v : h) v *= model_.small.layers[layer].output_scale;
-    return tape;
+    return saved;
 }
 
-void CpuPass::attention_forward(uint32_t layer, Tape& tape, std::span<float> h) {
+void CpuPass::attention_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h) {
     const model::LayerConfig& shape = config_.layers[layer];
     const reference::LayerVectors& vectors = model_.small.layers[layer];
     const std::vector<float> x = normed(h, vectors.attn_norm, config_.width);
-    tape.q = apply(layer, Target::q, x);
-    std::vector<float> q = normed(tape.q, vectors.q_norm, shape.head_dim);
+    saved.q = apply(layer, Target::q, x);
+    std::vector<float> q = normed(saved.q, vectors.q_norm, shape.head_dim);
     turn(layer, q, shape.q_width(), false);
     if (config_.owns_kv(layer)) {
         KeysAndValues& own = kv_[layer];
-        tape.k = apply(layer, Target::k, x);
-        if (model_.table->layers[layer].attn_v.present()) tape.v = apply(layer, Target::v, x);
-        own.k = normed(tape.k, vectors.k_norm, shape.head_dim);
-        own.v = normed(tape.v.empty() ? tape.k : tape.v, {}, shape.head_dim);
+        saved.k = apply(layer, Target::k, x);
+        if (model_.table->layers[layer].attn_v.present()) saved.v = apply(layer, Target::v, x);
+        own.k = normed(saved.k, vectors.k_norm, shape.head_dim);
+        own.v = normed(saved.v.empty() ? saved.k : saved.v, {}, shape.head_dim);
         turn(layer, own.k, shape.kv_width(), false);
     }
     const KeysAndValues& kv = kv_[shape.kv_layer];
-    tape.attended.resize(q.size());
+    saved.attended.resize(q.size());
     for (size_t t = 0; t < example_.size(); ++t) {
         reference::attention({shape.heads, shape.kv_heads, shape.head_dim},
                              std::span(q).subspan(t * shape.q_width(), shape.q_width()), kv.k, kv.v,
                              visible_from(layer, t), uint32_t(t) + 1,
-                             std::span(tape.attended).subspan(t * shape.q_width(), shape.q_width()));
+                             std::span(saved.attended).subspan(t * shape.q_width(), shape.q_width()));
     }
-    tape.o = apply(layer, Target::o, tape.attended);
-    reference::add_rms_norm(tape.o, vectors.post_attention_norm, config_.norm_epsilon, h);
-    tape.h1.assign(h.begin(), h.end());
+    saved.o = apply(layer, Target::o, saved.attended);
+    reference::add_rms_norm(saved.o, vectors.post_attention_norm, config_.norm_epsilon, h);
+    saved.h1.assign(h.begin(), h.end());
 }
 
 // gelu(gate) ⊙ up
-std::vector<float> CpuPass::gated(uint32_t /*layer*/, const Tape& tape) const {
-    std::vector<float> out = tape.gate;
-    reference::gelu_gate(out, tape.up);
+std::vector<float> CpuPass::gated(uint32_t /*layer*/, const CpuSavedActivations& saved) const {
+    std::vector<float> out = saved.gate;
+    reference::gelu_gate(out, saved.up);
     return out;
 }
 
 // What the last norm of the networks sees: the dense network's output, or the sum of both networks' normed ones.
-std::vector<float> CpuPass::network_sum(uint32_t layer, const Tape& tape) const {
-    if (tape.experts.empty()) return tape.down;
+std::vector<float> CpuPass::network_sum(uint32_t layer, const CpuSavedActivations& saved) const {
+    if (saved.experts.empty()) return saved.down;
     const reference::LayerVectors& vectors = model_.small.layers[layer];
-    std::vector<float> sum = normed(tape.down, vectors.post_ffw_norm_1, config_.width);
-    reference::add_rms_norm(tape.experts, vectors.post_ffw_norm_2, config_.norm_epsilon, sum);
+    std::vector<float> sum = normed(saved.down, vectors.post_ffw_norm_1, config_.width);
+    reference::add_rms_norm(saved.experts, vectors.post_ffw_norm_2, config_.norm_epsilon, sum);
     return sum;
 }
 
-void CpuPass::network_forward(uint32_t layer, Tape& tape, std::span<float> h) {
+void CpuPass::network_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h) {
     const reference::LayerVectors& vectors = model_.small.layers[layer];
     const std::vector<float> u = normed(h, vectors.ffn_norm, config_.width);
-    tape.gate = apply(layer, Target::gate, u);
-    tape.up = apply(layer, Target::up, u);
-    tape.down = apply(layer, Target::down, gated(layer, tape));
-    if (model_.table->layers[layer].is_moe()) tape.experts = experts_forward(layer, h);
-    reference::add_rms_norm(network_sum(layer, tape), vectors.post_ffw_norm, config_.norm_epsilon, h);
+    saved.gate = apply(layer, Target::gate, u);
+    saved.up = apply(layer, Target::up, u);
+    saved.down = apply(layer, Target::down, gated(layer, saved));
+    if (model_.table->layers[layer].is_moe()) saved.experts = experts_forward(layer, h);
+    reference::add_rms_norm(network_sum(layer, saved), vectors.post_ffw_norm, config_.norm_epsilon, h);
 }
 
 // The layer's own inputs: [t, P]
@@ -213,13 +213,13 @@ std::vector<float> CpuPass::layer_inputs(uint32_t layer) const {
     return out;
 }
 
-void CpuPass::per_layer_forward(uint32_t layer, Tape& tape, std::span<float> h) {
-    tape.h2.assign(h.begin(), h.end());
-    tape.ple_gate = apply(layer, Target::inp_gate, h);
-    std::vector<float> gate = tape.ple_gate;
+void CpuPass::per_layer_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h) {
+    saved.h2.assign(h.begin(), h.end());
+    saved.ple_gate = apply(layer, Target::inp_gate, h);
+    std::vector<float> gate = saved.ple_gate;
     reference::gelu_gate(gate, layer_inputs(layer));
-    tape.ple = apply(layer, Target::proj, gate);
-    reference::add_rms_norm(tape.ple, model_.small.layers[layer].post_norm, config_.norm_epsilon, h);
+    saved.ple = apply(layer, Target::proj, gate);
+    reference::add_rms_norm(saved.ple, model_.small.layers[layer].post_norm, config_.norm_epsilon, h);
 }
 
 void CpuPass::forget_keys(uint32_t layer) {

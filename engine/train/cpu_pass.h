@@ -20,7 +20,7 @@ struct Trained {
 
 // What a layer's backward pass needs of its forward pass. What is cheap to compute again from these (norms, RoPE,
 // the attention's weights, the gate's product) is not in it.
-struct Tape {
+struct CpuSavedActivations {
     std::vector<float> h;         // [t, d] what came in
     std::vector<float> q;         // [t, q_width] Wq·x, before its norm
     std::vector<float> k, v;      // [t, kv_width] the same; v is empty where the values are the keys
@@ -44,10 +44,10 @@ class CpuPass {
     void prepare(std::span<const float> embeddings);
 
     // h becomes what the layer gives. Keys and values stay here for the layers that share them.
-    Tape forward(uint32_t layer, std::vector<float>& h);
+    CpuSavedActivations forward(uint32_t layer, std::vector<float>& h);
     // dh, the gradient of what the layer gives, becomes that of what came in; or nothing of use when this is the first
     // layer with an update. The layers above, which may share its keys and values, have been through this before.
-    void backward(uint32_t layer, const Tape& tape, std::span<float> dh);
+    void backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh);
     // No layer needs these keys and values any more, or will have them again before it does.
     void forget_keys(uint32_t layer);
 
@@ -67,7 +67,7 @@ class CpuPass {
     };
     // The tokens one expert gets, and what it computes on the way.
     struct Assignment {
-        std::vector<size_t> places;  // in `chosen` and `share`
+        std::vector<size_t> slots;  // in `chosen` and `share`
         std::vector<float> z, gate, up, down;
     };
 
@@ -82,16 +82,16 @@ class CpuPass {
                        std::span<float> dx) const;
     void turn(uint32_t layer, std::span<float> x, uint32_t width, bool backwards) const;
     [[nodiscard]] uint32_t visible_from(uint32_t layer, size_t t) const;
-    [[nodiscard]] std::vector<float> gated(uint32_t layer, const Tape& tape) const;
-    [[nodiscard]] std::vector<float> network_sum(uint32_t layer, const Tape& tape) const;
+    [[nodiscard]] std::vector<float> gated(uint32_t layer, const CpuSavedActivations& saved) const;
+    [[nodiscard]] std::vector<float> network_sum(uint32_t layer, const CpuSavedActivations& saved) const;
     [[nodiscard]] std::vector<float> layer_inputs(uint32_t layer) const;
 
-    void attention_forward(uint32_t layer, Tape& tape, std::span<float> h);
-    void network_forward(uint32_t layer, Tape& tape, std::span<float> h);
-    void per_layer_forward(uint32_t layer, Tape& tape, std::span<float> h);
-    void attention_backward(uint32_t layer, const Tape& tape, std::span<float> dh);
-    void network_backward(uint32_t layer, const Tape& tape, std::span<float> dh);
-    void per_layer_backward(uint32_t layer, const Tape& tape, std::span<float> dh);
+    void attention_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h);
+    void network_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h);
+    void per_layer_forward(uint32_t layer, CpuSavedActivations& saved, std::span<float> h);
+    void attention_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh);
+    void network_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh);
+    void per_layer_backward(uint32_t layer, const CpuSavedActivations& saved, std::span<float> dh);
     // Whether anything before the layer's networks needs a gradient, or anything before the layer.
     [[nodiscard]] bool needed_before_networks(uint32_t layer) const;
     [[nodiscard]] bool needed_before(uint32_t layer) const { return layer > trained_.layout->lowest_layer(); }

@@ -165,14 +165,14 @@ Result<Example> example_from_chat(const Chat& chat, const Json& tools, float wei
     return example;
 }
 
-constexpr size_t kLongestQuestion = 1000;
+constexpr size_t kMaxQuestionBytes = 1000;
 
 std::string question_of(const Chat& chat) {
     if (chat.messages.size() != 2) return {};
     const Json& question = chat.messages[0];
     const std::string_view text = chat::string_of(member(question, "content"));
     const bool asked = chat::string_of(member(question, "role")) == "user";
-    return asked && text.size() <= kLongestQuestion ? std::string(text) : std::string();
+    return asked && text.size() <= kMaxQuestionBytes ? std::string(text) : std::string();
 }
 
 }  // namespace

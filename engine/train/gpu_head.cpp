@@ -1,78 +1,76 @@
-// From the last layer's output to the loss, and back to its gradient. Of the logits only a tile of the vocabulary exists
-// at a time: the tiles come once for the sums, and once more for the gradient.
+#include "train/gpu_head.h"
+
 #include <algorithm>
 
-#include "base/checked.h"
-#include "kernels/matmul_tile.h"
-#include "train/gpu_pass.h"
+#include "kernels/gemm/gemm_transposed.h"
+#include "kernels/train/copy_rows.h"
 
 namespace lapidary::train {
 
-std::vector<GpuPass::Tile> GpuPass::tiles() const {
-    const GpuMatrix& head = model_->head();
+GpuHead::GpuHead(const infer::GpuModel& model, const TrainTensors& t) {
+    const kernels::Weights& head = model.head();
     const uint64_t row_bytes = kernels::gpu_bytes(head.format, 1, head.cols);
-    std::vector<Tile> out;
-    for (const GpuMatrix::Piece& piece : head.pieces) {
-        for (uint64_t row = 0; row < piece.rows; row += tile_rows_) {
-            const uint64_t rows = std::min<uint64_t>(tile_rows_, piece.rows - row);
-            out.push_back({.w = {piece.binding.buffer, piece.binding.offset + row * row_bytes, rows * row_bytes},
-                           .first = uint32_t(piece.first_row + row),
-                           .rows = uint32_t(rows)});
+    for (size_t i = 0; i < head.pieces.size(); ++i) {
+        const kernels::Weights::Piece& piece = head.pieces[i];
+        for (uint64_t row = 0; row < piece.rows; row += t.tile_rows) {
+            const uint64_t rows = std::min<uint64_t>(t.tile_rows, piece.rows - row);
+            Tile tile{.w = head.piece(i),
+                      .tokens = {.first = uint32_t(piece.first_row + row), .count = uint32_t(rows)}};
+            tile.w.pieces[0].binding = {piece.binding.buffer, piece.binding.offset + row * row_bytes, rows * row_bytes};
+            tiles_.push_back(std::move(tile));
         }
     }
-    return out;
 }
 
-void GpuPass::record_head(GpuRecorder& program, uint32_t index) {
-    const std::vector<Tile> all = tiles();
-    const bool back = index >= all.size();
-    const Tile& tile = all[index % all.size()];
-    const GpuMatrix& head = model_->head();
-    const uint32_t d = config().width;
-    const std::vector<float> weights = vector(model_->table().output_norm);
-    const float cap = config().logit_softcap;
-    const Binding about = program.keep(words_.put(std::array<uint32_t, 4>{tile.first, tile.rows, 0, 0}));
-    if (index == 0) {
-        program.add(kernels::kTakeRows, {{"kN", double(d)}}, {s_.head_step, s_.rows, h_.back(), s_.picked},
-                    {ceil_div(d, 64), tokens(), 1});
-        norm(program, {.x = s_.picked, .weights = weights, .y = s_.normed}, s_.head_step);
+void GpuHead::find_logits(const Recording& r, const Tile& tile) {
+    kernels::Epilogue epilogue = kernels::Store{};
+    if (const float cap = r.config().logit_softcap; cap > 0) epilogue = kernels::SoftcapBy{.cap = cap};
+    r.program.add(kernels::Gemm{.w = tile.w,
+                                .x = r.t.normed,
+                                .y = r.t.logits,
+                                .out = tile.tokens.count,
+                                .rows = r.t.tokens,
+                                .epilogue = epilogue});
+}
+
+void GpuHead::record_loss(const Recording& r, uint32_t tile) const {
+    const TrainTensors& t = r.t;
+    if (tile == 0) {
+        r.program.add(kernels::CopyRows{
+            .rows = t.rows, .x = t.h.back(), .y = t.picked, .cols = r.config().width, .count = t.tokens});
+        r.norm({.x = t.picked, .weights = r.vector(r.model.table().output_norm), .y = t.normed});
     }
+    find_logits(r, tiles_[tile]);
+    r.program.add(kernels::CrossEntropy{
+        .tile = tiles_[tile].tokens, .targets = t.targets, .logits = t.logits, .sums = t.sums, .rows = t.tokens});
+}
+
+void GpuHead::record_gradient(const Recording& r, uint32_t tile) const {
+    const TrainTensors& t = r.t;
+    const Tile& one = tiles_[tile];
     // Where there is but one tile its logits are still there.
-    if (!back || all.size() > 1) {
-        std::vector<gpu::Constant> constants = {{"kCols", double(head.cols)},
-                                                {"kOut", double(tile.rows)},
-                                                {"kYStride", double(tile_rows_)},
-                                                {"kFinish", cap > 0 ? 3.0 : 0.0}};
-        if (cap > 0) constants.push_back({"kCap", double(cap)});
-        const auto shape =
-            kernels::matmul_tile(tile.rows, tokens(), false, resources_.device().info().max_workgroup_bytes);
-        shape.add_to(constants);
-        program.add(kernels::kMatmul, constants, {s_.head_step, tile.w, s_.normed, s_.head_step, s_.logits},
-                    {ceil_div(tokens(), shape.tokens()), ceil_div(tile.rows, shape.rows()), 1}, head.format);
-    }
-    if (!back) {
-        return program.add(kernels::kCrossEntropy, {{"kStride", double(tile_rows_)}},
-                           {s_.head_step, about, s_.targets, s_.logits, s_.sums}, {tokens(), 1, 1});
-    }
-    program.add(kernels::kCrossEntropyBack, {{"kStride", double(tile_rows_)}, {"kCap", double(cap)}},
-                {s_.head_step, about, s_.targets, s_.sums, s_.logits}, {ceil_div(tile.rows, 64), tokens(), 1});
-    program.add(kernels::kMatmulBack,
-                {{"kCols", double(head.cols)},
-                 {"kRows", double(tile.rows)},
-                 {"kYStride", double(tile_rows_)},
-                 {"kAdd", tile.first > 0 ? 1.0 : 0.0}},
-                {s_.head_step, tile.w, s_.logits, s_.head_step, s_.dnormed},
-                {ceil_div(head.cols, 64), ceil_div(tokens(), 64), 1}, head.format);
-    if (index + 1 < 2 * all.size()) return;
-    norm_back(program,
-              {.base = s_.dnormed,
-               .x = s_.picked,
-               .weights = weights,
-               .y = s_.dpicked,
-               .scale = output_scale(uint32_t(config().layers.size()) - 1)},
-              false, s_.head_step);
-    return program.add(kernels::kTakeRows, {{"kN", double(d)}}, {s_.step, s_.places_of_rows, s_.dpicked, s_.dh},
-                       {ceil_div(d, 64), tokens(), 1});
+    if (tiles_.size() > 1) find_logits(r, one);
+    r.program.add(kernels::CrossEntropyBackward{.tile = one.tokens,
+                                                .targets = t.targets,
+                                                .sums = t.sums,
+                                                .logits = t.logits,
+                                                .rows = t.tokens,
+                                                .cap = r.config().logit_softcap});
+    r.program.add(kernels::GemmTransposed{.w = one.w,
+                                          .dy = t.logits,
+                                          .dx = t.dnormed,
+                                          .w_rows = one.tokens.count,
+                                          .rows = t.tokens,
+                                          .add = one.tokens.first > 0});
+    if (tile + 1 < tiles()) return;
+    r.norm_backward({.x = t.picked,
+                     .weights = r.vector(r.model.table().output_norm),
+                     .dy = t.dnormed,
+                     .dx = t.dpicked,
+                     .scale = r.output_scale(uint32_t(r.config().layers.size()) - 1)});
+    r.program.add(
+        kernels::CopyRows{.rows = t.loss_rows, .x = t.dpicked, .y = t.dh, .cols = r.config().width, .count = t.tokens},
+        t.step);
 }
 
 }  // namespace lapidary::train

@@ -16,7 +16,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
 }`;
 
 /** What multiplies with a matrix: a vector at a time. */
-const products = ['matvec', 'walk'];
+const products = ['gemv', 'gemv_persistent'];
 
 /** The products whose name says `what`. */
 function read(what) {

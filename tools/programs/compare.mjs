@@ -1,9 +1,9 @@
 // The programs of a model on a kind of GPU, of both sides.
-import { flowOf, tensorsOf } from './flow.mjs';
+import { flowOf, sameWord, tensorsOf } from './flow.mjs';
 import { constantText } from './pipelines.mjs';
 
 /**
- * The first difference, { where, what, lines }, or undefined. `counts` gets what was compared, and `unnamed`, the tensors
+ * Of every program that differs the first difference, { where, what, lines }. `counts` gets what was compared, and `unnamed`, the tensors
  * that only one side has.
  */
 export async function compareDevices(one, other, pairs, counts) {
@@ -11,21 +11,27 @@ export async function compareDevices(one, other, pairs, counts) {
     if (titles[0].join() !== titles[1].join()) {
         const at = titles[0].findIndex((title, i) => title !== titles[1][i]);
         const lines = titles.map((side) => side[at < 0 ? titles[0].length : at] ?? '(no more programs)');
-        return { where: one.device, what: 'other programs', lines };
+        return [{ where: one.device, what: 'other programs', lines }];
     }
     const tensors = [one, other].map((side) => tensorsOf(side.programs));
-    const named = new Set([...tensors[0]].filter((tensor) => tensors[1].has(tensor)));
+    // What is scratch on one side may be on the other, too, under its own name.
+    const isScratch = (tensor) => tensors.some((side) => side.has(`scratch: ${tensor}`));
+    const named = new Set([...tensors[0]].filter((tensor) => tensors[1].has(tensor) && !isScratch(tensor)));
     tensors.forEach((names, side) => {
         for (const name of names) if (!named.has(name)) counts.unnamed[side].add(name);
     });
+    const differences = [];
     for (const [i, program] of one.programs.entries()) {
         const programs = [program, other.programs[i]];
         const difference = await comparePrograms(programs, named, pairs);
-        if (difference) return { where: program.title, ...difference };
+        if (difference) {
+            differences.push({ where: program.title, ...difference });
+            continue;
+        }
         counts.programs++;
         counts.dispatches += program.dispatches.length;
     }
-    return undefined;
+    return differences;
 }
 
 async function comparePrograms(programs, named, pairs) {
@@ -42,8 +48,8 @@ async function comparePrograms(programs, named, pairs) {
     }
     const flows = [one, other].map((side, i) => flowOf(side.slice(0, shared), uses[i], named));
     for (let at = 0; at < shared; at++) {
-        const words = flows.map((flow) => flow[at].join(' '));
-        if (words[0] === words[1]) continue;
+        const [words, others] = flows.map((flow) => flow[at]);
+        if (words.length === others.length && words.every((word, i) => sameWord(word, others[i]))) continue;
         const lines = [one, other].map((side) => dispatchText(side[at], at));
         const detail = [one, other].map((side, i) => boundText(side[at], uses[i][at], flows[i][at]));
         return { what: 'other things are bound', lines, detail };

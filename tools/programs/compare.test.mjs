@@ -59,7 +59,7 @@ async function compare(level, one, other, renamed = {}) {
         for await (const device of devicesIn(dump(one), new Names(renamed))) sides.push(device);
         for await (const device of devicesIn(dump(other))) sides.push(device);
         assert.equal(sides.length, 2);
-        const difference = await compareDevices(sides[0], sides[1], pairs, counts);
+        const [difference] = await compareDevices(sides[0], sides[1], pairs, counts);
         const ways = [...pairs.found.values()].map(({ same }) => same);
         const { programs, dispatches } = counts;
         const unnamed = counts.unnamed.map((names) => [...names]);

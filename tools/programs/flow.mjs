@@ -1,10 +1,23 @@
 // Where what a dispatch binds comes from: the def-use of a program.
 
 /**
+ * What an update finds in a scratch tensor that nobody has written. The engine compiles no program that reads such a tensor, so
+ * the kernel could read it here, but does not.
+ */
+const nothing = '(nothing)';
+
+/** Whether two sides' words for a binding mean the same. */
+export function sameWord(one, other) {
+    const written = [one, other].map((word) => word.slice(word.indexOf('→')));
+    return one === other || (other.startsWith(nothing) && written[0] === written[1]);
+}
+
+/**
  * For each dispatch a list of words, one for each binding that counts. `uses` says which do, in order, and how:
  * [{ index, use: 'read' | 'write' | 'update' }]. A read is named by the dispatch and the binding that wrote what it finds,
  * constants by their checksum, everything else by its tensor. `named` has the tensors that both sides know by the same
- * name: of these it counts where something is written. The others are taken for scratch, which may lie anywhere.
+ * name: of these it counts where something is written, and how much is bound. The others are taken for scratch, which may lie
+ * anywhere.
  */
 export function flowOf(dispatches, uses, named) {
     const written = new Writes();
@@ -17,13 +30,15 @@ export function flowOf(dispatches, uses, named) {
             if (use !== 'write') {
                 const { writers, complete } = written.found(range);
                 if (writers.length === 0 && range.contents !== null) word = `#${range.contents}`;
+                else if (writers.length === 0 && use === 'update' && range.tensor.startsWith('scratch: ')) word = nothing;
                 else word = [...writers, ...(complete ? [] : [place])].join('|');
             }
             if (use !== 'read') {
                 word += named.has(range.tensor) ? `→${place}` : '→';
                 now.push({ ...range, by: `%${at}.${rank}` });
             }
-            return `${word}:${range.size}`;
+            // How much room scratch takes is nobody's business.
+            return named.has(range.tensor) ? `${word}:${range.size}` : word;
         });
         for (const range of now) written.add(range);
         return words;

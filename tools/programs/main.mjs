@@ -17,8 +17,10 @@ be equal:
   A  the text, apart from names and layout, and the constants (the default; seconds)
   B  the SPIR-V that a driver gets from Dawn, constants applied, without names (about a second a pipeline)
   C  the same after spirv-opt -O, by structure; bindings that are not used do not count (needs Debian's spirv-tools)
-Says how many programs are equal, or shows the first difference and returns 1. What was renamed on purpose is in
+Says how many programs are equal, and of those that are not the first difference, and returns 1 then. What was renamed on purpose is in
 tools/programs/names.json.`;
+
+const most = 10; // differences that are shown
 
 async function main() {
     const { values, positionals } = parseArgs({
@@ -44,20 +46,16 @@ async function main() {
     const sides = [devicesIn(dumps[0].stdout, new Names()), devicesIn(dumps[1].stdout)];
     const pairs = new PipelinePairs(values.level);
     const counts = { programs: 0, dispatches: 0, unnamed: [new Set(), new Set()] };
+    const differences = [];
     try {
         for (;;) {
             const [one, other] = (await Promise.all(sides.map((side) => side.next()))).map(({ value }) => value);
             if (!one && !other) break;
             const names = [one, other].map((side) => side?.device ?? '(no more)');
-            const difference =
-                names[0] === names[1]
-                    ? await compareDevices(one, other, pairs, counts)
-                    : { where: 'models and GPUs', what: 'others', lines: names };
-            if (difference) {
-                for (const dump of dumps) dump.kill();
-                const before = `${countText(counts, values.level)} before that`;
-                return print(`${differenceText(difference, positionals[0])}\n${before}`, 1);
+            if (names[0] !== names[1]) {
+                return print(differenceText({ where: 'models and GPUs', what: 'others', lines: names }, positionals[0]), 1);
             }
+            differences.push(...(await compareDevices(one, other, pairs, counts)));
             if (process.stderr.isTTY) process.stderr.write(`${one.device}: ${one.programs.length} programs\n`);
         }
     } finally {
@@ -65,7 +63,10 @@ async function main() {
     }
     const failed = (await Promise.all(ends)).some(([status]) => status !== 0);
     if (failed) return print('dump_programs failed', 2);
-    return print([countText(counts, values.level), ...pairTexts(pairs), ...unnamedTexts(counts, positionals[0])].join('\n'), 0);
+    const shown = differences.slice(0, most).map((difference) => differenceText(difference, positionals[0]));
+    if (differences.length > 0) shown.push(`${differences.length} programs differ${differences.length > most ? `; the first ${most} are above` : ''}`);
+    const texts = [...shown, countText(counts, values.level), ...pairTexts(pairs), ...unnamedTexts(counts, positionals[0])];
+    return print(texts.join('\n'), differences.length > 0 ? 1 : 0);
 }
 
 function print(text, status) {

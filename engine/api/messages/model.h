@@ -3,7 +3,7 @@
 
 #include "api/messages/common.h"
 #include "gguf/file.h"
-#include "infer/gpu_choice.h"
+#include "infer/autotune.h"
 
 namespace lapidary::api {
 
@@ -36,7 +36,7 @@ struct GpuVariant {
     std::string activations;
 };
 MESSAGE(GpuVariant, MEMBER(reduction, "how threads add up what they have").as("'subgroup' | 'shared'"),
-        MEMBER(activations, "what quantised weights are multiplied with").as("'planes' | 'floats'"));
+        MEMBER(activations, "what quantised weights are multiplied with").as("'limbs' | 'floats'"));
 
 struct GpuSelfTest {
     int64_t cases = 0;
@@ -46,23 +46,23 @@ struct GpuSelfTest {
 MESSAGE(GpuSelfTest, MEMBER(cases, "that were run; 0: it was left out"), MEMBER(ms, "how long it took"),
         MEMBER(wrong, "what had to be given up, and why"));
 
-struct GpuMatvecMs {
-    double planes = 0;
+struct GpuGemvMs {
+    double limbs = 0;
     double floats = 0;
 };
-MESSAGE(GpuMatvecMs, MEMBER(planes, "with whole numbers"), MEMBER(floats, "with floats"));
+MESSAGE(GpuGemvMs, MEMBER(limbs, "with whole numbers"), MEMBER(floats, "with floats"));
 
 struct GpuKernels {
     GpuVariant variant;
     GpuSelfTest selftest;
-    std::optional<int64_t> processors;
+    std::optional<int64_t> compute_units;
     std::optional<bool> remembered;
-    std::optional<GpuMatvecMs> matvec_ms;
+    std::optional<GpuGemvMs> gemv_ms;
 };
 MESSAGE(GpuKernels, MEMBER(variant, "the kernels"), MEMBER(selftest, "of this load"),
-        MEMBER(processors, "that compute side by side, if that is known"),
+        MEMBER(compute_units, "that work side by side, if that is known"),
         MEMBER(remembered, "an earlier load knew it all"),
-        MEMBER(matvec_ms, "a matrix times a vector, if that was measured"));
+        MEMBER(gemv_ms, "a matrix times a vector, if that was measured"));
 
 struct ModelExperts {
     int64_t count = 0;
@@ -167,7 +167,7 @@ ARGUMENTS(ModelLoadArgs, MEMBER(model, "its number"), MEMBER(backend, "'cpu' unl
           MEMBER(without_features, "of the GPU, to do without; only its first use decides").at_most(kMaxFeatures),
           MEMBER(selftest, "false: the GPU gets the kernels it says it can run, without being tried"),
           MEMBER(gpu_choice, "what earlier loads gave back, a line each").maybe(),
-          MEMBER(processors, "how many the GPU has, whatever was found out").between(0, infer::kMostProcessors),
+          MEMBER(processors, "how many the GPU has, whatever was found out").between(0, infer::kMaxComputeUnits),
           MEMBER(per_layer_embeddings, "where that table goes: auto is the GPU if it has room")
               .maybe()
               .as("'auto' | 'gpu' | 'source'"));

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/messages/generate.h"
-#include "infer/gpu_forward.h"
 #include "infer/session.h"
+#include "infer/session_tensors.h"
 
 namespace lapidary::api {
 
@@ -17,7 +17,7 @@ struct SessionCreateArgs {
     std::optional<int64_t> context;
     std::string backend;
     std::string kv;
-    int64_t block = infer::kMostTogether;
+    int64_t block = infer::kMaxBlock;
 };
 ARGUMENTS(
     SessionCreateArgs, MEMBER(model, "its number"),
@@ -27,7 +27,7 @@ ARGUMENTS(
     MEMBER(block,
            "tokens that go through the GPU's layers together: 512 unless told, and fewer where a driver ends what "
            "takes long")
-        .between(1, infer::kMostTogether));
+        .between(1, infer::kMaxBlock));
 
 struct SessionCreateResult {
     Id session = 0;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/check/suites.h"
+#include "kernels/train/adamw.h"
 
 namespace lapidary::kernels::check::adamw_cases {
 namespace {
@@ -60,7 +61,7 @@ std::vector<Array> clip_arrays(float clip_norm, bool broken, Random& random) {
 
 }  // namespace
 
-std::vector<Case> squares() {
+std::vector<Case> square_sums() {
     constexpr size_t kCount = 100'004;
     // x, sums
     const auto arrays = [](Random& random) -> std::vector<Array> {
@@ -72,32 +73,45 @@ std::vector<Case> squares() {
     };
     return {{.shape = format("{} numbers", kCount),
              .quick = true,
-             .dispatches = {{kSquares, {}, {64, 1, 1}}},
+             .launches = {launch([](Tensors t) { return SquareSums{.x = t[0], .sums = t[1]}; })},
              .arrays = arrays}};
 }
 
-std::vector<Case> clip() {
+std::vector<Case> clip_factor() {
+    const Launch clip = launch([](Tensors t) { return ClipFactor{.settings = t[0], .sums = t[1], .found = t[2]}; });
     std::vector<Case> out;
     for (const float most : {1.0f, 1000.0f, 0.0f}) {
         out.push_back({.shape = format("at most {}", int(most)),
                        .quick = true,
-                       .dispatches = {{kClip, {}, {}}},
+                       .launches = {clip},
                        .arrays = [=](Random& random) { return clip_arrays(most, false, random); }});
     }
-    out.push_back({.shape = "not finite", .dispatches = {{kClip, {}, {}}}, .arrays = [](Random& random) {
+    out.push_back({.shape = "not finite", .launches = {clip}, .arrays = [](Random& random) {
                        return clip_arrays(1, true, random);
                    }});
     return out;
 }
 
 std::vector<Case> adamw() {
+    constexpr uint32_t kCount = 1001;
     std::vector<Case> out;
     for (const float factor : {0.25f, -1.0f}) {
         out.push_back({.shape = factor < 0 ? "gradients that are not finite" : "1001 numbers",
                        .quick = true,
                        .limit = 5e-6,
-                       .dispatches = {{kAdamW, {}, {2, 1, 1}}},
-                       .arrays = [=](Random& random) { return arrays_of(factor, 1001, random); }});
+                       .launches = {{.op =
+                                         [](const Target& target, Tensors t) {
+                                             return AdamW{.settings = t[0],
+                                                          .found = t[1],
+                                                          .gradients = t[2],
+                                                          .values = t[3],
+                                                          .first_moments = t[4],
+                                                          .second_moments = t[5],
+                                                          .count = kCount}
+                                                 .dispatch(target);
+                                         },
+                                     .grid = Grid{2}}},
+                       .arrays = [=](Random& random) { return arrays_of(factor, kCount, random); }});
     }
     return out;
 }

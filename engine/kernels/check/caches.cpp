@@ -172,9 +172,9 @@ Found attend(std::span<const double> q, const Cache& keys, const Cache& values, 
         for (size_t i = 0; i < q.size(); ++i) score += q[i] * double(key[i]);
         weights.push_back(score);
     }
-    Found out{.values = std::vector<double>(q.size()), .largest = std::ranges::max(weights)};
+    Found out{.values = std::vector<double>(q.size()), .max = std::ranges::max(weights)};
     for (uint32_t p = begin; p < end; ++p) {
-        const double weight = std::exp(weights[p - begin] - out.largest);
+        const double weight = std::exp(weights[p - begin] - out.max);
         out.sum += weight;
         const auto value = values.row(p, kv_head);
         for (size_t i = 0; i < q.size(); ++i) out.values[i] += weight * double(value[i]);
@@ -182,27 +182,27 @@ Found attend(std::span<const double> q, const Cache& keys, const Cache& values, 
     return out;
 }
 
-Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, uint32_t splits) {
+Splits random_splits(Random& random, uint32_t heads, uint32_t dim, uint32_t max_splits, uint32_t splits) {
     constexpr float kPoison = 1e6f;
-    Parts out{.values = random.floats(size_t(heads) * most * dim),
-              .stats = std::vector<float>(size_t(heads) * most * 2, kPoison),
-              .together = {}};
+    Splits out{.values = random.floats(size_t(heads) * max_splits * dim),
+               .stats = std::vector<float>(size_t(heads) * max_splits * 2, kPoison),
+               .merged = {}};
     for (size_t head = 0; head < heads; ++head) {
-        const size_t first = head * most;
-        double largest = -1e30;
+        const size_t first = head * max_splits;
+        double max = -1e30;
         for (size_t s = first; s < first + splits; ++s) {
             out.stats[2 * s] = random.uniform(-8, 8);
             out.stats[2 * s + 1] = random.uniform(1, 5);
-            largest = std::max(largest, double(out.stats[2 * s]));
+            max = std::max(max, double(out.stats[2 * s]));
         }
         double total = 0;
         std::vector<double> sums(dim);
         for (size_t s = first; s < first + splits; ++s) {
-            const double weight = std::exp(double(out.stats[2 * s]) - largest);
+            const double weight = std::exp(double(out.stats[2 * s]) - max);
             total += weight * double(out.stats[2 * s + 1]);
             for (size_t i = 0; i < dim; ++i) sums[i] += weight * double(out.values[s * dim + i]);
         }
-        for (const double sum : sums) out.together.push_back(sum / total);
+        for (const double sum : sums) out.merged.push_back(sum / total);
     }
     return out;
 }

@@ -54,28 +54,28 @@ struct Cache {
 // softmax(q · Kᵀ) · V over the keys [begin, end), before it is divided by the sum.
 struct Found {
     std::vector<double> values;  // Σ p · v
-    double largest = 0;          // score
+    double max = 0;              // of the scores
     double sum = 0;              // Σ p
 };
 Found attend(std::span<const double> q, const Cache& keys, const Cache& values, uint32_t kv_head, uint32_t begin,
              uint32_t end);
 
-// Random results of the parts into which attention_decode.wgsl divides the keys, and what they come to together.
-struct Parts {
-    std::vector<float> values;     // [heads, most, dim]
-    std::vector<float> stats;      // [heads, most, 2]: (largest, sum)
-    std::vector<double> together;  // [heads, dim]
+// What the splits of an attention have left, at random (flash_decode.wgsl).
+struct Splits {
+    std::vector<float> values;   // [heads, max_splits, dim]
+    std::vector<float> stats;    // [heads, max_splits, 2]: (max, sum)
+    std::vector<double> merged;  // [heads, dim]
 };
-// Of the `most` parts there is room for, the first `splits` are filled. The others hold noise that must not be read.
-Parts random_parts(Random& random, uint32_t heads, uint32_t dim, uint32_t most, uint32_t splits);
+// `splits` of the `max_splits` there is room for are there; the others hold what must not be read.
+Splits random_splits(Random& random, uint32_t heads, uint32_t dim, uint32_t max_splits, uint32_t splits);
 
-// Into how many parts so many keys go, and how many a part has where there is room for all parts (common.wgsl).
-inline uint32_t keys_a_part(uint32_t window) {
+// Into how many splits so many keys go, and how many a split has where there is room for all splits (common.wgsl).
+inline uint32_t keys_of_a_split(uint32_t window) {
     return window == 0 ? 64 : 32;
 }
-inline uint32_t attention_splits(uint32_t keys, uint32_t window, uint32_t most) {
+inline uint32_t attention_splits(uint32_t keys, uint32_t window, uint32_t max_splits) {
     const uint32_t reached = window == 0 ? keys : std::min(keys, window);
-    return std::clamp(ceil_div(reached, keys_a_part(window)), 1u, most);
+    return std::clamp(ceil_div(reached, keys_of_a_split(window)), 1u, max_splits);
 }
 
 }  // namespace lapidary::kernels::check

@@ -48,7 +48,7 @@ Array written(Random& random, size_t elements, Element element) {
 
 Array step(uint32_t position, uint32_t tokens) {
     const std::array<uint32_t, 4> words = {position, tokens, 0, 0};
-    return {.before = bytes_of<uint32_t>(words, 0), .element = Element::u32};
+    return {.before = bytes_of<uint32_t>(words, 0), .element = Element::u32, .is_step = true};
 }
 
 }  // namespace lapidary::kernels::check

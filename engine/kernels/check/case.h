@@ -1,4 +1,4 @@
-// A case: one or more dispatches on arrays of random numbers, and what the arrays must hold afterwards.
+// A case: one or more ops on arrays of random numbers, and what the arrays must hold afterwards.
 #pragma once
 
 #include <cmath>
@@ -11,13 +11,13 @@
 
 #include "base/checked.h"
 #include "kernels/check/random.h"
-#include "kernels/kernel.h"
+#include "kernels/dispatch.h"
 
 namespace lapidary::kernels::check {
 
-// `planes` (planes.h): what is expected are the numbers they stand for, and the sums of their runs.
+// `limbs` (limbs.h): what is expected are the numbers they stand for, and the sums of their runs.
 // `cache` (caches.h): the same for keys or values, whatever their format, and for the words behind them.
-enum class Element : uint8_t { f32, f16, u32, planes, cache };
+enum class Element : uint8_t { f32, f16, u32, limbs, cache };
 
 // Rows of keys or values, then their scales, as kernels/kv/rows.wgsl has them.
 struct CacheLayout {
@@ -35,6 +35,7 @@ struct Array {
     // One an element; kUntouched where the bits must stay what they were. Empty: nobody looks.
     std::vector<double> expected;
     CacheLayout cache = {};  // of Element::cache
+    bool is_step = false;    // where we are in the text: kernels read it without being given it
 };
 
 // Read by the kernel. Numbers come with some large ones behind them, which show where a kernel reads too far.
@@ -48,18 +49,26 @@ Array written(Random& random, size_t elements, Element element = Element::f32);
 // Where we are in the text, as every kernel wants it.
 Array step(uint32_t position, uint32_t tokens);
 
-struct Grid {
-    uint32_t x = 1, y = 1, z = 1;
+// A case's arrays on the GPU, in their order. What their rows are the case knows.
+using Tensors = std::span<const gpu::Tensor>;
+
+struct Launch {
+    std::function<Result<Dispatch>(const Target&, Tensors)> op;
+    std::optional<Grid> grid = {};  // instead of the op's: more workgroups than have anything to do
+    uint32_t times = 1;             // one after the other
 };
 
-struct Dispatch {
-    const Kernel& kernel;
-    std::vector<gpu::Constant> constants;
-    Grid grid;
-    uint32_t times = 1;  // one after the other
-    // Which array is bound where; empty: all of them, in order. (The initialiser lets lists leave it out.)
-    std::vector<size_t> bindings = {};  // NOLINT(readability-redundant-member-init)
-};
+// `make` gives the op for the arrays.
+template <class Make>
+Launch launch(Make make) {
+    return {.op = [make](const Target& target, Tensors arrays) { return make(arrays).dispatch(target); }};
+}
+
+// One of the arrays as rows.
+inline gpu::Tensor with_stride(gpu::Tensor tensor, uint64_t stride) {
+    tensor.stride = uint32_t(stride);
+    return tensor;
+}
 
 struct Case {
     std::string shape;                  // for people, not at load: "17 × 96, 2 tokens, gelu_gate"
@@ -70,7 +79,7 @@ struct Case {
     bool quick = false;                 // also in the self-test at load: one for each kernel and format
     uint32_t workgroup_bytes = 0;       // that it needs; left out where there is less
     double limit = 3e-6;                // of the relative L2 error; sums in f32 are off by some 2e-7
-    std::vector<Dispatch> dispatches;
+    std::vector<Launch> launches;
     std::function<std::vector<Array>(Random&)> arrays;
 };
 

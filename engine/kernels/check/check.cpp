@@ -7,6 +7,8 @@
 #include "base/byte_source.h"
 #include "kernels/check/compare.h"
 #include "kernels/check/suites.h"
+#include "kernels/link.h"
+#include "kernels/program.h"
 
 namespace lapidary::kernels::check {
 namespace {
@@ -15,18 +17,18 @@ namespace {
 constexpr size_t kAtOnce = 8;
 
 // Every way to make this kernel that the device allows.
-std::vector<Variant> variants_of(const Kernel& kernel, const gpu::Info& info) {
+std::vector<Variant> variants_of(const Module& kernel, const gpu::Info& info) {
     std::vector<Variant> out = {{}};
-    if (has_slot(kernel.module, "reduce") && info.subgroups && info.subgroup_min >= 32) {
+    if (has_slot(kernel, "reduce") && info.subgroups && info.subgroup_min >= 32) {
         out.push_back({.reduction = Reduction::subgroup});
     }
-    if (has_slot(kernel.module, "ways")) {  // walk: planes and no other form of activations
-        for (Variant& variant : out) variant.activations = Activations::planes;
+    if (has_slot(kernel, "assignment")) {  // gemv_persistent: limbs and no other form of activations
+        for (Variant& variant : out) variant.activations = Activations::limbs;
         return info.packed_dot ? out : std::vector<Variant>();
     }
-    if (!has_slot(kernel.module, "activations") || !info.packed_dot) return out;
+    if (!has_slot(kernel, "x") || !info.packed_dot) return out;
     for (size_t i = out.size(); i > 0; --i) {
-        out.push_back({.reduction = out[i - 1].reduction, .activations = Activations::planes});
+        out.push_back({.reduction = out[i - 1].reduction, .activations = Activations::limbs});
     }
     return out;
 }
@@ -38,11 +40,10 @@ bool applies(const Case& c, Variant variant) {
 }
 
 // Empty where there is nothing to choose.
-std::string variant_text(const Kernel& kernel, Variant variant) {
+std::string variant_text(const Module& kernel, Variant variant) {
     std::string out;
-    if (has_slot(kernel.module, "reduce")) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
-    if (has_slot(kernel.module, "activations"))
-        out += variant.activations == Activations::floats ? " floats" : " planes";
+    if (has_slot(kernel, "reduce")) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
+    if (has_slot(kernel, "x")) out += variant.activations == Activations::floats ? " floats" : " planes";
     return out;
 }
 
@@ -55,81 +56,58 @@ std::string format_text(const Case& c) {
     return out;
 }
 
-Formats formats_of(const Case& c) {
-    if (!c.weights) return Format::f32;
-    return {format_of(*c.weights), c.below ? std::optional(format_of(*c.below)) : std::nullopt};
-}
-
 // One case in one variant, to be run.
 struct Job {
-    const Kernel& kernel;
+    const Module& kernel;
     const Case& test;
     Variant variant;
     uint64_t seed;
 };
 
-// What a case has made on the GPU; given back at its end, however it ends.
-class Made {
-  public:
-    explicit Made(gpu::Device& device) : device_(device) {}
-    ~Made() {
-        for (const gpu::Id id : ids_) device_.release(id);
-    }
-    Made(const Made&) = delete;
-    Made& operator=(const Made&) = delete;
+// An op on the arrays of its case.
+struct Launched {
+    const Launch& launch;
+    Tensors arrays;
 
-    gpu::Id operator()(gpu::Id id) {
-        ids_.push_back(id);
-        return id;
+    [[nodiscard]] Result<Dispatch> dispatch(const Target& target) const {
+        auto out = launch.op(target, arrays);
+        if (out && launch.grid) out->grid = *launch.grid;
+        return out;
     }
-
-  private:
-    gpu::Device& device_;
-    std::vector<gpu::Id> ids_;
 };
 
 // Uploads, runs and reads back. The result has the bytes of every array that something is expected of.
 Task<Result<std::vector<Bytes>>> execute(gpu::Device& device, const Job& job, const std::vector<Array>& arrays,
                                          Cancel cancel) {
-    Made made(device);
-    std::vector<gpu::Binding> all;
+    Resources made(device, job.variant);  // given back at the end, whichever it is
+    std::vector<gpu::Tensor> all;
+    gpu::Tensor step;
     for (const Array& array : arrays) {
-        const gpu::Id id = made(CO_TRY(device.buffer(array.before.size(), gpu::Usage::storage, job.kernel.name)));
-        device.write(id, 0, array.before);
-        all.push_back({id, 0, array.before.size()});
+        gpu::Tensor tensor{.at = CO_TRY(made.buffer(array.before.size(), job.kernel.title()))};
+        tensor.at.size = array.before.size();
+        if (array.element == Element::limbs) tensor.element = gpu::Element::limbs;
+        device.write(tensor.at.buffer, 0, array.before);
+        if (array.is_step) step = tensor;
+        all.push_back(tensor);
     }
-    std::vector<gpu::Command> commands;
-    for (const Dispatch& dispatch : job.test.dispatches) {
-        const Kernel& kernel = dispatch.kernel;
-        const auto access = kernel.accesses();
-        const gpu::Id pipeline = made(
-            CO_TRY(co_await device.pipeline(shader(kernel, formats_of(job.test), job.variant), std::string(kernel.name),
-                                            {access.begin(), access.end()}, dispatch.constants, cancel)));
-        std::vector<gpu::Binding> bound = all;
-        if (!dispatch.bindings.empty()) bound.clear();
-        for (const size_t index : dispatch.bindings) bound.push_back(all[index]);
-        auto group = device.bind_group(pipeline, bound);
-        if (!group) {
-            CO_TRY(co_await device.sync(cancel));  // has more to say about it
-            co_return std::unexpected(std::move(group).error());
-        }
-        const gpu::Command command{pipeline, made(*group), dispatch.grid.x, dispatch.grid.y, dispatch.grid.z};
-        commands.insert(commands.end(), dispatch.times, command);
+    Program program(made, step, cancel);
+    for (const Launch& launch : job.test.launches) {
+        for (uint32_t i = 0; i < launch.times; ++i) program.add(Launched{launch, all});
     }
-    device.run(made(CO_TRY(device.program(commands))));
+    device.run(CO_TRY(co_await program.compile()));
     std::vector<Bytes> out;
     for (size_t i = 0; i < arrays.size(); ++i) {
         if (arrays[i].expected.empty()) {
             out.emplace_back();
             continue;
         }
-        out.push_back(CO_TRY(co_await device.read(all[i].buffer, 0, all[i].size, cancel)));
+        out.push_back(CO_TRY(co_await device.read(all[i].at.buffer, 0, all[i].at.size, cancel)));
     }
     co_return out;
 }
 
 Task<Outcome> outcome_of(gpu::Device& device, const Job& job, Cancel cancel) {
-    Outcome out{.kernel = std::string(job.kernel.name),
+    Outcome out{.kernel = std::string(job.kernel.title()),
                 .format = format_text(job.test),
                 .variant = variant_text(job.kernel, job.variant),
                 .shape = job.test.shape,
@@ -161,10 +139,10 @@ Task<Outcome> outcome_of(gpu::Device& device, const Job& job, Cancel cancel) {
 
 Status check_names(const std::vector<std::string>& names, std::span<const Suite> all) {
     for (const std::string& name : names) {
-        const bool known = std::ranges::any_of(all, [&](const Suite& suite) { return suite.kernel.name == name; });
+        const bool known = std::ranges::any_of(all, [&](const Suite& suite) { return suite.kernel.title() == name; });
         if (known) continue;
         std::string list;
-        for (const Suite& suite : all) list += (list.empty() ? "" : ", ") + std::string(suite.kernel.name);
+        for (const Suite& suite : all) list += (list.empty() ? "" : ", ") + std::string(suite.kernel.title());
         return fail(Code::invalid_argument, "there is no kernel '{}'; there are {}", printable(name), list);
     }
     return {};
@@ -184,8 +162,8 @@ Task<Result<std::vector<Outcome>>> run(gpu::Device& device, std::span<const Suit
     std::vector<Job> jobs;
     for (const Suite& suite : suites) cases.push_back(suite.cases());
     for (size_t s = 0; s < cases.size(); ++s) {
-        const Kernel& kernel = suites[s].kernel;
-        if (!wanted(options.kernels, std::string(kernel.name))) continue;
+        const Module& kernel = suites[s].kernel;
+        if (!wanted(options.kernels, std::string(kernel.title()))) continue;
         for (const Variant variant :
              options.variant ? std::vector{*options.variant} : variants_of(kernel, device.info())) {
             std::set<Format> seen;

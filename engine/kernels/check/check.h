@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "kernels/kernel.h"
+#include "kernels/formats.h"
+#include "kernels/target.h"
 
 namespace lapidary::kernels::check {
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/check/suites.h"
+#include "kernels/link.h"
 #include "testing/lazy_device.h"
 
 namespace lapidary::kernels::check {
@@ -37,19 +38,19 @@ TEST(Check, KnowsEveryWeightFormatInEveryKernelThatReadsWeights) {
             formats[outcome.kernel].insert(outcome.format.substr(0, outcome.format.find(' ')));
         }
         for (const Suite& suite : suites()) {
-            size_t wanted = suite.kernel.reads_weights() ? size_t(Format::f32) + 1 : 1;
-            if (&suite.kernel == &kWalk) wanted -= 3;  // those in floating point
-            EXPECT_EQ(formats[std::string(suite.kernel.name)].size(), wanted) << suite.kernel.name;
+            size_t wanted = has_slot(suite.kernel, "weights") ? size_t(Format::f32) + 1 : 1;
+            if (suite.kernel.title() == "gemv_persistent") wanted -= 3;  // those in floating point
+            EXPECT_EQ(formats[std::string(suite.kernel.title())].size(), wanted) << suite.kernel.title();
         }
     }
 }
 
-TEST(Check, TriesSubgroupsAndPlanesWhereThereAreAny) {
+TEST(Check, TriesSubgroupsAndLimbsWhereThereAreAny) {
     LazyDevice with(true);
     LazyDevice without(false);
     const auto variants = [](gpu::Device& device) {
         std::map<std::string, std::set<std::string>> out;
-        const Options options{.kernels = {"matvec", "heads", "route"}, .formats = {}, .quick = true};
+        const Options options{.kernels = {"gemv", "qk_norm_rope_store", "moe_route"}, .formats = {}, .quick = true};
         for (const Outcome& outcome : outcomes_of(device, options)) {
             out[outcome.kernel + " " + outcome.format].insert(outcome.variant);
         }
@@ -57,31 +58,32 @@ TEST(Check, TriesSubgroupsAndPlanesWhereThereAreAny) {
     };
     using Names = std::set<std::string>;
     auto all = variants(with);
-    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats", "subgroup floats", "shared planes", "subgroup planes"}));
-    EXPECT_EQ(all["matvec f16"], (Names{"shared floats", "subgroup floats"})) << "no whole numbers";
-    EXPECT_EQ(all["heads "], (Names{"shared", "subgroup"}));
-    EXPECT_EQ(all["route "], (Names{""}));
+    EXPECT_EQ(all["gemv q4_k"], (Names{"shared floats", "subgroup floats", "shared planes", "subgroup planes"}));
+    EXPECT_EQ(all["gemv f16"], (Names{"shared floats", "subgroup floats"})) << "no whole numbers";
+    EXPECT_EQ(all["qk_norm_rope_store "], (Names{"shared", "subgroup"}));
+    EXPECT_EQ(all["moe_route "], (Names{""}));
     all = variants(without);
-    EXPECT_EQ(all["matvec q4_k"], (Names{"shared floats"}));
-    EXPECT_EQ(all["heads "], (Names{"shared"}));
+    EXPECT_EQ(all["gemv q4_k"], (Names{"shared floats"}));
+    EXPECT_EQ(all["qk_norm_rope_store "], (Names{"shared"}));
 }
 
 TEST(Check, TakesOnlyWhatWasAskedFor) {
     LazyDevice device(false);
-    for (const Outcome& outcome : outcomes_of(device, {.kernels = {"gather"}, .formats = {Format::q6_k}})) {
-        EXPECT_EQ(outcome.kernel + " " + outcome.format, "gather q6_k");
+    for (const Outcome& outcome : outcomes_of(device, {.kernels = {"gather_rows"}, .formats = {Format::q6_k}})) {
+        EXPECT_EQ(outcome.kernel + " " + outcome.format, "gather_rows q6_k");
     }
-    const auto refused = check::run(device, suites(), {.kernels = {"garter"}, .formats = {}}, nullptr, {}).run_now();
+    const auto refused =
+        check::run(device, suites(), {.kernels = {"gather_cows"}, .formats = {}}, nullptr, {}).run_now();
     ASSERT_TRUE(refused && !*refused);
-    EXPECT_TRUE(refused->error().message.starts_with("there is no kernel 'garter'; there are matmul,"));
+    EXPECT_TRUE(refused->error().message.starts_with("there is no kernel 'gather_cows'; there are gemm,"));
 }
 
 TEST(Check, GoesOnWhenAKernelDoesNotCompile) {
     LazyDevice device(false);
     device.broken = true;
-    const auto outcomes = outcomes_of(device, {.kernels = {"route", "combine"}, .formats = {}, .quick = true});
-    EXPECT_EQ(outcomes.front().problem, "kernel 'route': line 1: broken");
-    EXPECT_EQ(outcomes.back().kernel, "combine");
+    const auto outcomes = outcomes_of(device, {.kernels = {"moe_route", "moe_combine"}, .formats = {}, .quick = true});
+    EXPECT_EQ(outcomes.front().problem, "kernel 'moe_route': line 1: broken");
+    EXPECT_EQ(outcomes.back().kernel, "moe_combine");
     EXPECT_EQ(device.live(), 0u);
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/half.h"
 #include "kernels/check/caches.h"
-#include "kernels/check/planes.h"
+#include "kernels/check/limbs.h"
 
 namespace lapidary::kernels::check {
 namespace {
@@ -26,17 +26,17 @@ double value_of(Element element, const uint8_t* from) {
         case Element::f32: return double(load<float>(from));
         case Element::f16: return double(f16_to_f32(load<uint16_t>(from)));
         case Element::u32: return load<uint32_t>(from);
-        case Element::planes:
+        case Element::limbs:
         case Element::cache: break;  // is made floats of first
     }
     return 0;
 }
 
-// The numbers planes or a cache stand for, then what lies behind them.
+// The numbers limbs or a cache stand for, then what lies behind them.
 std::vector<uint8_t> spelled_out(const Array& array, std::span<const uint8_t> bytes) {
     const size_t count = array.expected.size();
     const std::vector<float> numbers =
-        array.element == Element::cache ? unpacked(array.cache, bytes) : numbers_in_planes(bytes, count / kUnitNumbers);
+        array.element == Element::cache ? unpacked(array.cache, bytes) : numbers_in_limbs(bytes, count / kUnitNumbers);
     std::vector<uint8_t> out(4 * count);
     if (!numbers.empty()) std::memcpy(out.data(), numbers.data(), 4 * numbers.size());
     const auto margin = bytes.last(4 * (count - numbers.size()));
@@ -53,7 +53,7 @@ double limit_of(const Array& array, double limit) {
 }
 
 Difference compare(const Array& array, std::span<const uint8_t> after) {
-    if (array.element == Element::planes || array.element == Element::cache) {
+    if (array.element == Element::limbs || array.element == Element::cache) {
         const Array plain{.before = spelled_out(array, array.before), .expected = array.expected};
         return compare(plain, spelled_out(array, after));
     }

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "kernels/check/suites.h"
+#include "kernels/train/cross_entropy.h"
 
 namespace lapidary::kernels::check::cross_entropy_cases {
 namespace {
@@ -46,6 +47,10 @@ Inputs inputs_of(Random& random) {
     return in;
 }
 
+VocabularyTile tile_of(uint32_t tile) {
+    return {.first = tile * kTile, .count = tile == 0 ? kTile : kLast};
+}
+
 std::vector<float> found(const Inputs& in, uint32_t tiles) {
     std::vector<float> out;
     for (uint32_t t = 0; t < kTokens; ++t) {
@@ -56,21 +61,19 @@ std::vector<float> found(const Inputs& in, uint32_t tiles) {
     return out;
 }
 
-// step, tile, targets, logits, sums
+// step, targets, logits, sums
 std::vector<Array> arrays_of(uint32_t tile, Random& random) {
     const Inputs in = inputs_of(random);
-    const std::vector<uint32_t> size = {tile * kTile, tile == 0 ? kTile : kLast, 0, 0};
     Array sums = tile == 0 ? written(random, size_t{4} * kTokens) : in_place(found(in, 1));
     const std::vector<float> after = found(in, tile + 1);
     for (size_t i = 0; i < after.size(); ++i) sums.expected[i] = double(after[i]);
-    return {step(0, kTokens), given(size), given(in.targets), given(in.logits[tile]), std::move(sums)};
+    return {step(0, kTokens), given(in.targets), given(in.logits[tile]), std::move(sums)};
 }
 
-// step, tile, targets, sums, logits
+// step, targets, sums, logits
 std::vector<Array> back_arrays_of(uint32_t tile, bool capped, Random& random) {
     const Inputs in = inputs_of(random);
     const uint32_t count = tile == 0 ? kTile : kLast;
-    const std::vector<uint32_t> size = {tile * kTile, count, 0, 0};
     Array logits = in_place(in.logits[tile]);
     for (uint32_t t = 0; t < kTokens; ++t) {
         for (uint32_t i = 0; i < count; ++i) {
@@ -82,7 +85,7 @@ std::vector<Array> back_arrays_of(uint32_t tile, bool capped, Random& random) {
             logits.expected[at] = d * (capped ? 1 - logit * logit / (kCap * kCap) : 1);
         }
     }
-    return {step(0, kTokens), given(size), given(in.targets), given(found(in, 2)), std::move(logits)};
+    return {step(0, kTokens), given(in.targets), given(found(in, 2)), std::move(logits)};
 }
 
 }  // namespace
@@ -92,21 +95,35 @@ std::vector<Case> cross_entropy() {
     for (const uint32_t tile : {0u, 1u}) {
         out.push_back({.shape = format("{} rows, tile {} of 2", kTokens, tile + 1),
                        .quick = true,
-                       .dispatches = {{kCrossEntropy, {{"kStride", double(kStride)}}, {kTokens + 1, 1, 1}}},
+                       .launches = {launch([tile](Tensors t) {
+                           return CrossEntropy{.tile = tile_of(tile),
+                                               .targets = t[1],
+                                               .logits = with_stride(t[2], kStride),
+                                               .sums = t[3],
+                                               .rows = kTokens + 1};
+                       })},
                        .arrays = [tile](Random& random) { return arrays_of(tile, random); }});
     }
     return out;
 }
 
-std::vector<Case> cross_entropy_back() {
+std::vector<Case> cross_entropy_backward() {
     std::vector<Case> out;
     for (const uint32_t tile : {0u, 1u}) {
         const bool capped = tile == 0;
         out.push_back({.shape = format("{} rows, tile {} of 2{}", kTokens, tile + 1, capped ? ", capped" : ""),
                        .quick = true,
-                       .dispatches = {{kCrossEntropyBack,
-                                       {{"kStride", double(kStride)}, {"kCap", capped ? kCap : 0.0}},
-                                       {ceil_div(kStride, 64), kTokens + 1, 1}}},
+                       .launches = {{.op =
+                                         [=](const Target& target, Tensors t) {
+                                             return CrossEntropyBackward{.tile = tile_of(tile),
+                                                                         .targets = t[1],
+                                                                         .sums = t[2],
+                                                                         .logits = with_stride(t[3], kStride),
+                                                                         .rows = kTokens + 1,
+                                                                         .cap = capped ? float(kCap) : 0}
+                                                 .dispatch(target);
+                                         },
+                                     .grid = Grid{ceil_div(kStride, 64), kTokens + 1}}},
                        .arrays = [=](Random& random) { return back_arrays_of(tile, capped, random); }});
     }
     return out;

@@ -1,4 +1,4 @@
-// Which slots each expert has, as train/expert_lists.wgsl leaves them.
+// Which slots each expert has, as expert_lists.wgsl leaves them.
 #pragma once
 
 #include <cstdint>

@@ -5,14 +5,14 @@
 namespace lapidary::kernels::check {
 namespace {
 
-constexpr double kTurn = 2 * 3.14159265358979323846;
+constexpr double kRevolution = 2 * 3.14159265358979323846;
 
 // Radians a position.
 double frequency(uint32_t dim, uint32_t pair) {
     return 4 * pair >= 3 * dim / 2 ? 0 : std::pow(10'000.0, -2.0 * pair / dim);
 }
 
-void turn(std::vector<double>& x, double position) {
+void rotate(std::vector<double>& x, double position) {
     const auto dim = uint32_t(x.size());
     for (uint32_t i = 0; i < dim / 2; ++i) {
         const double angle = position * frequency(dim, i);
@@ -59,14 +59,14 @@ std::vector<double> rms_norm_back(std::span<const float> x, std::span<const floa
 }
 
 void rope(std::vector<double>& x, uint32_t position) {
-    turn(x, position);
+    rotate(x, position);
 }
 
 void rope_back(std::vector<double>& x, uint32_t position) {
-    turn(x, -double(position));
+    rotate(x, -double(position));
 }
 
-std::vector<float> turns_of(uint32_t dim, uint32_t position) {
+std::vector<float> rope_table_of(uint32_t dim, uint32_t position) {
     std::vector<float> out;
     for (uint32_t pair = 0; pair < dim / 2; ++pair) {
         const double angle = position * frequency(dim, pair);
@@ -75,7 +75,7 @@ std::vector<float> turns_of(uint32_t dim, uint32_t position) {
     return out;
 }
 
-std::vector<float> rates_of(uint32_t dim) {
+std::vector<float> frequencies_of(uint32_t dim) {
     const auto coarse = [](double value) {
         int exponent = 0;
         const double mantissa = std::frexp(value, &exponent);
@@ -83,10 +83,10 @@ std::vector<float> rates_of(uint32_t dim) {
     };
     std::vector<float> out;
     for (uint32_t pair = 0; pair < dim / 2; ++pair) {
-        const double turns = frequency(dim, pair) / kTurn;
-        const double first = coarse(turns);
-        const double second = coarse(turns - first);
-        out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
+        const double revolutions = frequency(dim, pair) / kRevolution;
+        const double first = coarse(revolutions);
+        const double second = coarse(revolutions - first);
+        out.insert(out.end(), {float(first), float(second), float(revolutions - first - second), 0.0f});
     }
     return out;
 }

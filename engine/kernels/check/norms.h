@@ -17,15 +17,14 @@ std::vector<double> rms_norm(std::span<const float> x, std::span<const float> w)
 std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const double> dy);
 std::vector<double> rms_norm_back(std::span<const float> x, std::span<const float> w, std::span<const float> dy);
 
-// Turns pair i, (x[i], x[i + dim / 2]), by position · its frequency. The last quarter of the pairs has frequency 0.
+// Pair i is (x[i], x[i + dim / 2]), rotated by position · frequency. The last quarter of the pairs stands still.
 void rope(std::vector<double>& x, uint32_t position);
 // The same the other way round.
 void rope_back(std::vector<double>& x, uint32_t position);
 
-// [dim / 2, 4]: by how many turns a pair goes on with each position, as three floats whose sum is more exact than one (the
-// first two have 12 significant bits), and a zero.
-std::vector<float> rates_of(uint32_t dim);
-// [dim / 2, 2]: cos and sin of the angle of each pair at this position.
-std::vector<float> turns_of(uint32_t dim, uint32_t position);
+// [dim / 2, 4]: revolutions a position as three numbers that add up to it, the first two of 12 significant bits, and a zero.
+std::vector<float> frequencies_of(uint32_t dim);
+// [dim / 2, 2]: cos and sin of how far they are rotated.
+std::vector<float> rope_table_of(uint32_t dim, uint32_t position);
 
 }  // namespace lapidary::kernels::check

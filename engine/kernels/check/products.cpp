@@ -12,12 +12,12 @@ double dot(std::span<const float> w, std::span<const double> x) {
     return sum;
 }
 
-double finished(const Product& p, double a, double b, float aux) {
-    switch (p.finish) {
-        case Finish::plain: return a;
-        case Finish::gelu_gate: return gelu(a) * b;
-        case Finish::gelu_times_aux: return gelu(a) * double(aux);
-        case Finish::softcap: return double(kCap) * std::tanh(a / double(kCap));
+double finished(const Product& p, double a, double b, float factor) {
+    switch (p.epilogue) {
+        case EpilogueKind::store: return a;
+        case EpilogueKind::gelu_gate: return gelu(a) * b;
+        case EpilogueKind::gelu_times: return gelu(a) * double(factor);
+        case EpilogueKind::softcap: return double(kCap) * std::tanh(a / double(kCap));
     }
     return a;
 }
@@ -29,9 +29,9 @@ double gelu(double x) {
 }
 
 std::string shape_of(const Product& p) {
-    static constexpr std::array<std::string_view, 4> kFinishes = {"", ", gelu_gate", ", gelu_times_aux", ", softcap"};
+    static constexpr std::array<std::string_view, 4> kEpilogues = {"", ", gelu_gate", ", gelu_times_aux", ", softcap"};
     std::string out = format("{} × {}, {} tokens", p.out, p.cols, p.tokens);
-    out += kFinishes[size_t(p.finish)];
+    out += kEpilogues[size_t(p.epilogue)];
     if (p.experts > 0) out += format(", {} of {} experts", p.slots, p.experts);
     if (p.x_per_slot) out += ", x per slot";
     if (p.strided) out += ", strided";
@@ -39,29 +39,35 @@ std::string shape_of(const Product& p) {
     return out;
 }
 
-std::vector<gpu::Constant> constants_of(const Product& p) {
-    std::vector<gpu::Constant> out = {
-        {"kCols", double(p.cols)}, {"kOut", double(p.out)}, {"kFinish", double(p.finish)}};
-    if (p.strided) {
-        out.push_back({"kYStride", double(p.y_stride())});
-        out.push_back({"kYOffset", double(p.y_offset())});
-    }
-    if (p.finish == Finish::gelu_times_aux) {
-        out.push_back({"kAuxStride", double(p.aux_stride())});
-        out.push_back({"kAuxOffset", double(p.aux_offset())});
-    }
-    if (p.finish == Finish::softcap) out.push_back({"kCap", double(kCap)});
+Matrix matrix_of(const Product& p, const gpu::Tensor& array) {
+    const auto rows_at = [&](TensorType type, gpu::Binding binding, uint64_t rows) {
+        return Weights{
+            .format = format_of(type), .cols = p.cols, .rows = rows, .pieces = {{.binding = binding, .rows = rows}}};
+    };
+    const uint64_t rows = std::max(p.experts, 1u) * p.w_rows() - p.below_rows;
+    Matrix out{.w = rows_at(p.type, array.at, rows), .below = std::nullopt};
     if (p.below) {
-        const uint64_t first = p.w_rows() - p.below_rows;
-        out.push_back({"kFirstRows", double(first)});
-        out.push_back({"kSecondAt", double(second_row_at(format_of(p.type), first, format_of(*p.below), p.cols))});
+        const Format format = format_of(*p.below);
+        const uint64_t at = second_row_at(out.w.format, rows, format, p.cols) * gpu_bytes(format, 1, p.cols);
+        out.below = rows_at(*p.below, {array.at.buffer, at, array.at.size - at}, p.below_rows);
     }
     return out;
 }
 
+Epilogue epilogue_of(const Product& p, const gpu::Tensor& factors) {
+    switch (p.epilogue) {
+        case EpilogueKind::store: break;
+        case EpilogueKind::gelu_gate: return GeluGate{};
+        case EpilogueKind::gelu_times:
+            return GeluTimes{.factors = with_stride(factors, p.factor_stride()), .offset = p.factor_offset()};
+        case EpilogueKind::softcap: return SoftcapBy{.cap = kCap};
+    }
+    return Store{};
+}
+
 namespace {
 
-void put_below(Weights& w, const Weights& below, const Product& p) {
+void put_below(RandomWeights& w, const RandomWeights& below, const Product& p) {
     const uint64_t rows = second_row_at(format_of(p.type), p.w_rows() - p.below_rows, format_of(*p.below), p.cols);
     w.packed.resize(size_t(rows * gpu_bytes(format_of(*p.below), 1, p.cols)));
     w.packed.insert(w.packed.end(), below.packed.begin(), below.packed.end());
@@ -73,7 +79,7 @@ void put_below(Weights& w, const Weights& below, const Product& p) {
 Operands operands_of(const Product& p, Random& random) {
     const uint32_t matrices = std::max(p.experts, 1u);
     Operands out{.w = random_weights(random, p.type, matrices * p.w_rows() - p.below_rows, p.cols),
-                 .factors = random.floats(size_t(p.tokens * p.aux_stride())),
+                 .factors = random.floats(size_t(p.tokens * p.factor_stride())),
                  .chosen = std::vector<uint32_t>(size_t(p.tokens) * p.slots)};
     for (uint32_t& expert : out.chosen) expert = random.below(matrices);
     if (p.below) put_below(out.w, random_weights(random, *p.below, p.below_rows, p.cols), p);
@@ -81,7 +87,7 @@ Operands operands_of(const Product& p, Random& random) {
 }
 
 Array Operands::aux(const Product& p) const {
-    return p.finish == Finish::gelu_times_aux ? given(factors) : given(chosen);
+    return p.epilogue == EpilogueKind::gelu_times ? given(factors) : given(chosen);
 }
 
 std::vector<double> results_of(const Product& p, const Operands& operands, std::span<const double> x) {
@@ -95,8 +101,8 @@ std::vector<double> results_of(const Product& p, const Operands& operands, std::
         const uint64_t matrix = p.experts > 0 ? operands.chosen[size_t(slot)] : 0;
         for (uint64_t r = 0; r < p.out; ++r) {
             const double a = dot(w_row(matrix, r), in);
-            const double b = p.finish == Finish::gelu_gate ? dot(w_row(matrix, p.out + r), in) : 0;
-            const float factor = operands.factors[size_t(token * p.aux_stride() + p.aux_offset() + r)];
+            const double b = p.epilogue == EpilogueKind::gelu_gate ? dot(w_row(matrix, p.out + r), in) : 0;
+            const float factor = operands.factors[size_t(token * p.factor_stride() + p.factor_offset() + r)];
             out.push_back(finished(p, a, b, factor));
         }
     }

@@ -1,30 +1,40 @@
 #include "kernels/check/suites.h"
+#include "kernels/gemm/batched_gemm.h"
+#include "kernels/train/copy_rows.h"
 
 namespace lapidary::kernels::check::rows_cases {
 
-std::vector<Case> sum_parts() {
+std::vector<Case> sum_partials() {
     constexpr uint32_t kWidth = 5;
     constexpr uint32_t kTokens = 29;
-    constexpr uint32_t kParts = 3;
+    constexpr uint32_t kCount = 3;
     constexpr uint32_t kApart = 160;
-    // step, size, parts: [parts, apart], y: [tokens, width]
+    // step, partials: [partials, apart], y: [tokens, width]
     const auto arrays = [](Random& random) -> std::vector<Array> {
-        const std::vector<float> parts = random.floats(size_t{kParts} * kApart);
+        const std::vector<float> partials = random.floats(size_t{kCount} * kApart);
         Array y = written(random, size_t{kTokens} * kWidth);
         for (size_t i = 0; i < size_t{kTokens} * kWidth; ++i) {
             y.expected[i] = 0;
-            for (size_t s = 0; s < kParts; ++s) y.expected[i] += double(parts[s * kApart + i]);
+            for (size_t s = 0; s < kCount; ++s) y.expected[i] += double(partials[s * kApart + i]);
         }
-        const std::vector<uint32_t> size = {kWidth, kParts, kApart, 0};
-        return {step(0, kTokens), given(size), given(parts), std::move(y)};
+        return {step(0, kTokens), given(partials), std::move(y)};
     };
-    return {{.shape = format("{} parts of {} × {}", kParts, kTokens, kWidth),
+    return {{.shape = format("{} parts of {} × {}", kCount, kTokens, kWidth),
              .quick = true,
-             .dispatches = {{kSumParts, {}, {ceil_div(kTokens * kWidth, 64) + 1, 1, 1}}},
+             .launches = {{.op =
+                               [](const Target& target, Tensors t) {
+                                   return SumPartials{.partials = t[1],
+                                                      .y = t[2],
+                                                      .width = kWidth,
+                                                      .rows = kApart / kWidth,
+                                                      .count = kCount}
+                                       .dispatch(target);
+                               },
+                           .grid = Grid{ceil_div(kTokens * kWidth, 64) + 1}}},
              .arrays = arrays}};
 }
 
-std::vector<Case> take_rows() {
+std::vector<Case> copy_rows() {
     constexpr uint32_t kN = 70;
     constexpr uint32_t kNone = 0xFFFFFFFFu;
     // step, rows, x, y
@@ -41,7 +51,8 @@ std::vector<Case> take_rows() {
     };
     return {{.shape = format("7 of 9 rows, {} wide", kN),
              .quick = true,
-             .dispatches = {{kTakeRows, {{"kN", double(kN)}}, {ceil_div(kN, 64), 8, 1}}},
+             .launches = {launch(
+                 [](Tensors t) { return CopyRows{.rows = t[1], .x = t[2], .y = t[3], .cols = kN, .count = 8}; })},
              .arrays = arrays}};
 }
 

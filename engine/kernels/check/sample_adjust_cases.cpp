@@ -4,6 +4,7 @@
 
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
+#include "kernels/sample/sampling_ops.h"
 
 namespace lapidary::kernels::check::sample_adjust_cases {
 namespace {
@@ -48,7 +49,9 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 Case sample_adjust(const Shape& s) {
     return {.shape = format("{} logits at {}, window {}, {} biases", s.vocabulary, s.position, s.sampling.window,
                             s.sampling.biases),
-            .dispatches = {{kSampleAdjust, {}, {1, 1, 1}}},
+            .launches = {launch([](Tensors t) {
+                return SampleAdjust{.sampling = t[1], .history = t[2], .biases = t[3], .logits = t[4], .bins = t[5]};
+            })},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 

@@ -1,12 +1,14 @@
 #include "kernels/check/sampling.h"
 #include "kernels/check/suites.h"
+#include "kernels/sample/sampling_ops.h"
 
 namespace lapidary::kernels::check::sample_mask_cases {
 namespace {
 
 Case sample_mask(uint32_t vocabulary, double allowed) {
     return {.shape = format("{} logits, about {} of them allowed", vocabulary, allowed),
-            .dispatches = {{kSampleMask, {{"kN", double(vocabulary)}}, {(vocabulary + 255) / 256, 1, 1}}},
+            .launches = {launch(
+                [=](Tensors t) { return SampleMask{.mask = t[0], .logits = t[1], .vocabulary = vocabulary}; })},
             .arrays = [=](Random& random) {
                 const std::vector<float> logits = random_logits(random, vocabulary);
                 std::vector<uint32_t> mask((vocabulary + 31) / 32);

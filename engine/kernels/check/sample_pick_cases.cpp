@@ -31,7 +31,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 
 Case sample_pick(const Shape& s) {
     return {.shape = format("{} from {} candidates", s.name, s.candidates),
-            .dispatches = {{kSamplePick, {}, {1, 1, 1}, s.draws}},
+            .launches = {pick_launch({0, 1, 2, 3, 4, 5}, s.draws)},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
 }
 

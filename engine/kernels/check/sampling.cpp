@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/sample/sampling_ops.h"
 #include "sample/random.h"
 
 namespace lapidary::kernels::check {
@@ -92,14 +93,14 @@ std::vector<float> random_logits(Random& random, size_t count) {
     return out;
 }
 
-Array best_of(std::span<const float> logits, uint32_t parts) {
+Array best_of(std::span<const float> logits, uint32_t slices) {
     std::vector<uint32_t> words;
-    const size_t share = ceil_div(logits.size(), parts);
-    for (size_t part = 0; part < parts; ++part) {
-        const size_t first = std::min(part * share, logits.size());
-        const auto slice = logits.subspan(first, std::min(share, logits.size() - first));
-        const auto best = std::ranges::max_element(slice);
-        const bool none = best == slice.end();
+    const size_t length = ceil_div(logits.size(), slices);
+    for (size_t slice = 0; slice < slices; ++slice) {
+        const size_t first = std::min(slice * length, logits.size());
+        const auto here = logits.subspan(first, std::min(length, logits.size() - first));
+        const auto best = std::ranges::max_element(here);
+        const bool none = best == here.end();
         words.push_back(std::bit_cast<uint32_t>(none ? -3.4e38f : *best));
         words.push_back(kNobody);
     }
@@ -126,6 +127,19 @@ Picked picked(Random& random, const Sampling& sampling, const std::vector<Candid
         out.history.expected[position + i + 1] = token;
         out.ids.expected[0] = token;
     }
+    return out;
+}
+
+Launch pick_launch(std::array<size_t, 6> arrays, uint32_t times) {
+    Launch out = launch([=](Tensors t) {
+        return SamplePick{.step = t[arrays[0]],
+                          .sampling = t[arrays[1]],
+                          .bins = t[arrays[2]],
+                          .candidates = t[arrays[3]],
+                          .ids = t[arrays[4]],
+                          .history = t[arrays[5]]};
+    });
+    out.times = times;
     return out;
 }
 

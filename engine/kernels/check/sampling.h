@@ -47,8 +47,8 @@ uint32_t drawn(const Sampling& sampling, std::vector<Candidate> candidates, uint
 // Logits as a model has them: most are far below the best. In multiples of 2⁻⁸, so that some are equal.
 std::vector<float> random_logits(Random& random, size_t count);
 
-// What argmax leaves of its first stage, as far as others read it: [parts] of (largest, anything).
-Array best_of(std::span<const float> logits, uint32_t parts);
+// What argmax leaves of its first stage, as far as others read it: [slices] of (largest, anything).
+Array best_of(std::span<const float> logits, uint32_t slices);
 
 // [kCandidates] of (logit, token), noise behind the last.
 Array candidates_array(Random& random, std::span<const Candidate> candidates);
@@ -59,5 +59,7 @@ struct Picked {
 };
 Picked picked(Random& random, const Sampling& sampling, const std::vector<Candidate>& candidates, uint32_t position,
               uint32_t times);
+// So many times; which arrays are its step, sampling, bins, candidates, ids and history.
+Launch pick_launch(std::array<size_t, 6> arrays, uint32_t times);
 
 }  // namespace lapidary::kernels::check

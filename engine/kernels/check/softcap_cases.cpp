@@ -1,4 +1,5 @@
 #include "kernels/check/suites.h"
+#include "kernels/sample/softcap.h"
 
 namespace lapidary::kernels::check::softcap_cases {
 
@@ -15,7 +16,8 @@ std::vector<Case> all() {
     };
     return {{.shape = format("{} × {}", kTokens, kN),
              .quick = true,
-             .dispatches = {{kSoftcap, {{"kN", double(kN)}, {"kCap", kCap}}, {ceil_div(kN, 64), kTokens + 1, 1}}},
+             .launches = {launch(
+                 [](Tensors t) { return Softcap{.y = t[1], .cols = kN, .rows = kTokens + 1, .cap = float(kCap)}; })},
              .arrays = arrays}};
 }
 

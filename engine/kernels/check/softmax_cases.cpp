@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/check/suites.h"
+#include "kernels/train/softmax.h"
 
 namespace lapidary::kernels::check::softmax_cases {
 namespace {
@@ -22,11 +23,12 @@ std::pair<uint32_t, uint32_t> seen_by(const Shape& s, uint32_t query) {
     return {begin, query + 1};
 }
 
-// step, first, places, scores: [heads, block, row]
+// step, position ids, scores: [heads, block, row]
 std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const std::vector<float> before = random.floats(size_t(s.heads) * s.block * s.row, -4, 4);
-    std::vector<uint32_t> places;
-    for (uint32_t t = 0; t < s.tokens; ++t) places.insert(places.end(), {t % s.example, t / s.example * s.example});
+    std::vector<uint32_t> position_ids;
+    for (uint32_t t = 0; t < s.tokens; ++t)
+        position_ids.insert(position_ids.end(), {t % s.example, t / s.example * s.example});
     Array scores = in_place(before);
     for (uint32_t i = 0; i < s.heads * s.block; ++i) {
         const uint32_t query = s.first + i % s.block;
@@ -39,11 +41,10 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
             scores.expected[row + k] = k >= begin && k < end ? std::exp(double(before[row + k])) / sum : 0;
         }
     }
-    const std::vector<uint32_t> first = {s.first, 0, 0, 0};
-    return {step(0, s.tokens), given(first), given(places), std::move(scores)};
+    return {step(0, s.tokens), given(position_ids), std::move(scores)};
 }
 
-// step, first, p, dp
+// step, p, dp
 std::vector<Array> back_arrays_of(const Shape& s, Random& random) {
     std::vector<float> p = random.floats(size_t(s.heads) * s.block * s.row, 0, 1);
     const std::vector<float> before = random.floats(p.size());
@@ -62,21 +63,37 @@ std::vector<Array> back_arrays_of(const Shape& s, Random& random) {
             dp.expected[row + k] = double(p[row + k]) * (double(before[row + k]) - sum);
         }
     }
-    const std::vector<uint32_t> first = {s.first, 0, 0, 0};
-    return {step(0, s.tokens), given(first), given(p), std::move(dp)};
+    return {step(0, s.tokens), given(p), std::move(dp)};
 }
 
-std::vector<Case> cases_of(const Kernel& kernel, bool back, std::vector<Array> (*arrays)(const Shape&, Random&)) {
+Launch forwards(const Shape& s) {
+    return launch([s](Tensors t) {
+        return Softmax{.position_ids = t[1],
+                       .scores = t[2],
+                       .first = s.first,
+                       .block = s.block,
+                       .keys = s.row,
+                       .heads = s.heads,
+                       .visible = {.window = s.window}};
+    });
+}
+
+Launch back(const Shape& s) {
+    return launch([s](Tensors t) {
+        return SoftmaxBackward{
+            .p = t[1], .dp = t[2], .first = s.first, .block = s.block, .keys = s.row, .heads = s.heads};
+    });
+}
+
+std::vector<Case> cases_of(Launch (*launch)(const Shape&), std::vector<Array> (*arrays)(const Shape&, Random&)) {
     std::vector<Case> out;
     for (const Shape& s : {Shape{.heads = 2, .first = 64, .block = 64, .tokens = 101, .row = 130, .window = 33},
                            Shape{.heads = 3, .first = 0, .block = 20, .tokens = 17, .row = 20, .example = 6},
                            Shape{.heads = 1, .first = 0, .block = 4, .tokens = 1, .row = 4, .window = 2}}) {
-        std::vector<gpu::Constant> constants = {{"kBlock", double(s.block)}, {"kRow", double(s.row)}};
-        if (!back) constants.push_back({"kWindow", double(s.window)});
         out.push_back(
             {.shape = format("{} heads, queries {} … of {} tokens, window {}", s.heads, s.first, s.tokens, s.window),
              .limit = 4e-6,
-             .dispatches = {{kernel, constants, {s.block, s.heads, 1}}},
+             .launches = {launch(s)},
              .arrays = [s, arrays](Random& random) { return arrays(s, random); }});
     }
     out.front().quick = true;
@@ -86,11 +103,11 @@ std::vector<Case> cases_of(const Kernel& kernel, bool back, std::vector<Array> (
 }  // namespace
 
 std::vector<Case> softmax() {
-    return cases_of(kSoftmax, false, arrays_of);
+    return cases_of(forwards, arrays_of);
 }
 
-std::vector<Case> softmax_back() {
-    return cases_of(kSoftmaxBack, true, back_arrays_of);
+std::vector<Case> softmax_backward() {
+    return cases_of(back, back_arrays_of);
 }
 
 }  // namespace lapidary::kernels::check::softmax_cases

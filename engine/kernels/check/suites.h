@@ -7,7 +7,7 @@
 namespace lapidary::kernels::check {
 
 struct Suite {
-    const Kernel& kernel;
+    const Module& kernel;
     std::vector<Case> (*cases)();
 };
 std::span<const Suite> suites();
@@ -15,37 +15,37 @@ std::span<const Suite> suites();
 std::span<const Suite> load_suites();
 
 // clang-format off: a list
-namespace adamw_cases { std::vector<Case> squares(); std::vector<Case> clip(); std::vector<Case> adamw(); }
+namespace adamw_cases { std::vector<Case> square_sums(); std::vector<Case> clip_factor(); std::vector<Case> adamw(); }
 namespace argmax_cases { std::vector<Case> all(); }
-namespace attention_cases { std::vector<Case> all(); }
-namespace attention_decode_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace attention_merge_cases { std::vector<Case> all(); }
-namespace combine_cases { std::vector<Case> all(); }
-namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<Case> cross_entropy_back(); }
-namespace gate_cases { std::vector<Case> gate(); std::vector<Case> gate_back(); }
-namespace gather_cases { std::vector<Case> all(); }
-namespace gemm_cases { std::vector<Case> all(); }
-namespace heads_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace matmul_back_cases { std::vector<Case> all(); }
-namespace matmul_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace matvec_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace per_layer_cases { std::vector<Case> all(); }
-namespace residual_norm_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
-namespace route_cases { std::vector<Case> all(); }
-namespace rows_cases { std::vector<Case> sum_parts(); std::vector<Case> take_rows(); }
+namespace flash_prefill_cases { std::vector<Case> all(); }
+namespace flash_decode_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace merge_splits_cases { std::vector<Case> all(); }
+namespace moe_combine_cases { std::vector<Case> all(); }
+namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<Case> cross_entropy_backward(); }
+namespace gelu_gate_cases { std::vector<Case> gelu_gate(); std::vector<Case> gelu_gate_backward(); }
+namespace gather_rows_cases { std::vector<Case> all(); }
+namespace batched_gemm_cases { std::vector<Case> all(); }
+namespace qk_norm_rope_store_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace gemm_transposed_cases { std::vector<Case> all(); }
+namespace gemm_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace gemv_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace per_layer_inputs_cases { std::vector<Case> all(); }
+namespace add_rms_norm_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace moe_route_cases { std::vector<Case> all(); }
+namespace rows_cases { std::vector<Case> sum_partials(); std::vector<Case> copy_rows(); }
 namespace sample_adjust_cases { std::vector<Case> all(); }
 namespace sample_collect_cases { std::vector<Case> all(); }
 namespace sample_count_cases { std::vector<Case> all(); }
 namespace sample_mask_cases { std::vector<Case> all(); }
 namespace sample_pick_cases { std::vector<Case> all(); }
 namespace softcap_cases { std::vector<Case> all(); }
-namespace softmax_cases { std::vector<Case> softmax(); std::vector<Case> softmax_back(); }
-namespace split_heads_cases { std::vector<Case> split_heads(); std::vector<Case> split_heads_back(); }
-namespace to_planes_cases { std::vector<Case> all(); }
-namespace train_expert_cases { std::vector<Case> expert_lists(); std::vector<Case> route_back(); }
-namespace train_norm_cases { std::vector<Case> norm(); std::vector<Case> norm_back(); }
-namespace turns_cases { std::vector<Case> all(); }
-namespace walk_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
+namespace softmax_cases { std::vector<Case> softmax(); std::vector<Case> softmax_backward(); }
+namespace qk_norm_rope_cases { std::vector<Case> qk_norm_rope(); std::vector<Case> qk_norm_rope_backward(); }
+namespace to_limbs_cases { std::vector<Case> all(); }
+namespace expert_cases { std::vector<Case> expert_lists(); std::vector<Case> moe_route_backward(); }
+namespace rms_norm_cases { std::vector<Case> rms_norm(); std::vector<Case> rms_norm_backward(); }
+namespace rope_table_cases { std::vector<Case> all(); }
+namespace gemv_persistent_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 // clang-format on
 
 }  // namespace lapidary::kernels::check

@@ -52,11 +52,11 @@ void fill_block(Random& random, TensorType type, std::span<uint8_t> block) {
 
 }  // namespace
 
-Weights random_weights(Random& random, TensorType type, uint64_t rows, uint64_t cols) {
+RandomWeights random_weights(Random& random, TensorType type, uint64_t rows, uint64_t cols) {
     const uint32_t block = tensor_type_info(type).block_bytes;
     std::vector<uint8_t> file(size_t(rows * row_bytes(type, cols)));
     for (size_t at = 0; at < file.size(); at += block) fill_block(random, type, std::span(file).subspan(at, block));
-    Weights out;
+    RandomWeights out;
     out.values.resize(size_t(rows * cols));
     quant::decode(type, file.data(), out.values);
     out.packed = repack(type, file, rows, cols);

@@ -19,12 +19,12 @@ inline constexpr std::array<TensorType, 7> kOthers = {TensorType::q4_1, TensorTy
                                                       TensorType::q3_k, TensorType::iq4_nl, TensorType::iq4_xs,
                                                       TensorType::mxfp4};
 
-struct Weights {
+struct RandomWeights {
     std::vector<uint8_t> packed;
     std::vector<float> values;  // [rows, cols]
 };
 
-Weights random_weights(Random& random, TensorType type, uint64_t rows, uint64_t cols);
+RandomWeights random_weights(Random& random, TensorType type, uint64_t rows, uint64_t cols);
 
 // The fewest columns, and then odd multiples of them, that a row of this type may have.
 inline uint64_t odd_columns(TensorType type, uint64_t odd) {

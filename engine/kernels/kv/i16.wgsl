@@ -12,14 +12,14 @@ fn kv_values(word: u32) -> vec4f {
 }
 
 fn kv_word(x: vec4f, scale: f32) -> u32 {
-    let n = vec2u(vec2i(whole(x, scale, 32767.0).xy) + 32768);
+    let n = vec2u(vec2i(quantised(x, scale, 32767.0).xy) + 32768);
     return n.x | (n.y << 16u);
 }
 
 fn kv_scale(scales: vec4u, i: u32) -> f32 { return bitcast<f32>(scales.x); }
 
 fn own_scale(first: u32, i: u32) -> f32 {
-    return largest_of(peaks[first]) / 32767.0;
+    return max_of(absmax[first]) / 32767.0;
 }
 
 fn own_scales(first: u32, i: u32) -> vec4u { return vec4u(bitcast<u32>(own_scale(first, 0u)), 0u, 0u, 0u); }

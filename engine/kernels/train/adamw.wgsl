@@ -1,6 +1,6 @@
-// adamw — one step of AdamW, and the gradients are forgotten. Without clip.wgsl's permission nothing changes but that.
+// adamw — one step of AdamW, and the gradients are forgotten. Without clip_factor.wgsl's permission nothing changes but that.
 // g, value, first, second: of one length. grid: any; threads take every so many'th element.
-//# import common
+//# import lib/common
 struct Settings {
     learning_rate: f32,
     beta1: f32,

@@ -2,7 +2,7 @@
 // logit so far, the sum of exp(logit − largest) so far, and the logit of the row's target once its tile has come.
 // The tiles come in order, the first one begins anew. The loss of a row is log(sum) + largest − target.
 // tile: its first token, how many it has. logits: [tokens, kStride]. targets: token and weight. sums: [tokens].
-//# import common, $reduce
+//# import lib/common, $reduce
 override kStride: u32;
 const kThreads = 256u;
 

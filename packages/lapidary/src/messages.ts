@@ -102,7 +102,7 @@ export type GpuVariant = {
     /** How threads add up what they have. */
     reduction: 'subgroup' | 'shared';
     /** What quantised weights are multiplied with. */
-    activations: 'planes' | 'floats';
+    activations: 'limbs' | 'floats';
 };
 
 export type GpuSelfTest = {
@@ -114,9 +114,9 @@ export type GpuSelfTest = {
     wrong: string[];
 };
 
-export type GpuMatvecMs = {
+export type GpuGemvMs = {
     /** With whole numbers. */
-    planes: number;
+    limbs: number;
     /** With floats. */
     floats: number;
 };
@@ -126,12 +126,12 @@ export type GpuKernels = {
     variant: GpuVariant;
     /** Of this load. */
     selftest: GpuSelfTest;
-    /** That compute side by side, if that is known. */
-    processors?: number;
+    /** That work side by side, if that is known. */
+    compute_units?: number;
     /** An earlier load knew it all. */
     remembered?: boolean;
     /** A matrix times a vector, if that was measured. */
-    matvec_ms?: GpuMatvecMs;
+    gemv_ms?: GpuGemvMs;
 };
 
 export type ModelDescription = {

@@ -116,29 +116,27 @@ function declined(): LapidaryError {
 
 async function download(model: ResolvedModel, models: KeptModels, signal: AbortSignal): Promise<void> {
     const line = new PullLine();
-    let done = 0;
     try {
         const kept = await models.pull(model, {
             signal,
-            onProgress: (progress) => {
-                done = Math.max(done, progress.done);
-                line.update(progress);
-            },
+            onProgress: (progress) => line.update(progress),
         });
         line.clear();
         say(sentenceOf(kept, 'is here'));
     } catch (error) {
         line.clear();
-        throw explained(error, model, done);
+        // What lies on the disk, not what was reported: reports come now and then.
+        const here = await models.find(model.name).catch(() => undefined);
+        throw explained(error, model, here?.have ?? 0);
     }
 }
 
 /** With what to do about it. */
-function explained(error: unknown, model: ResolvedModel, done: number): unknown {
+function explained(error: unknown, model: ResolvedModel, have: number): unknown {
     const { kind, sentence, detail } = problemOf(error);
     const again = `'lapidary pull ${model.reference}'`;
     const of = model.bytes === undefined ? '' : ` of ${formatBytes(model.bytes)}`;
-    const kept = done > 0 ? `${formatBytes(done)}${of} are kept, and ${again} goes on from there` : `${again} tries again`;
+    const kept = have > 0 ? `${formatBytes(have)}${of} are kept, and ${again} goes on from there` : `${again} tries again`;
     const say = (text: string) => new LapidaryError('io', text, { cause: error });
     switch (kind) {
         case 'stopped':

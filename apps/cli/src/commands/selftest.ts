@@ -22,7 +22,7 @@ export function addSelfTest(program: Command, interrupts: Interrupts): void {
         .description('compare every GPU kernel with the same thing done slowly on the CPU')
         .option('--quick', 'one case for each kernel and weight format')
         .option('--without <features>', 'do without GPU features, such as subgroups', list)
-        .option('--kernels <names>', 'only these kernels, such as matvec,matmul', list)
+        .option('--kernels <names>', 'only these kernels, such as gemv,gemm', list)
         .option('--formats <names>', 'only weights in these formats, such as q4_k,f16', list)
         .option('--json', 'every case as JSON')
         .addHelpText('after', '\nExample:\n  lapidary selftest --quick --without subgroups')

@@ -70,16 +70,16 @@ test('a GPU that gets whole numbers wrong computes with floats, and a warning sa
     assert.ok(mistakes() > 0);
     assert.equal((choice?.['variant'] as { activations: string }).activations, 'floats');
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /^warning: this GPU computes 'matvec \(q4_0\)' wrongly with .*whole numbers .*: it gets .*floats instead$/);
+    assert.match(lines[0] ?? '', /^warning: this GPU computes 'gemv \(q4_0\)' wrongly with .*whole numbers .*: it gets .*floats instead$/);
 });
 
 test('a GPU that is wrong in every way is refused', options, async (t) => {
-    const { gpu: wrong } = mistaken('sum / f32(kN) + kEps', 'sum / f32(kN) + kEps + 0.001');
+    const { gpu: wrong } = mistaken('sum / f32(kCols) + kEps', 'sum / f32(kCols) + kEps + 0.001');
     const model = await opened(t, wrong, []);
     await assert.rejects(model.load('gpu'), (error: unknown) => {
         assert.ok(error instanceof LapidaryError);
         assert.equal(error.code, 'unsupported');
-        assert.match(error.message, /^this GPU \(.+\) computes 'residual_norm' wrongly \(.+\), in the safest way there is: use the CPU backend$/);
+        assert.match(error.message, /^this GPU \(.+\) computes 'add_rms_norm' wrongly \(.+\), in the safest way there is: use the CPU backend$/);
         return true;
     });
 });

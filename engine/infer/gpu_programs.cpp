@@ -1,0 +1,184 @@
+#include "infer/gpu_programs.h"
+
+#include <algorithm>
+
+#include "infer/embedding.h"
+#include "infer/gpu_ops.h"
+#include "infer/head.h"
+
+namespace lapidary::infer {
+namespace {
+
+kernels::Variant variant_with(kernels::Variant variant, KvFormat kv) {
+    variant.kv = kv;
+    return variant;
+}
+
+template <class T>
+std::span<const uint8_t> bytes_of(std::span<const T> values) {
+    return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+}
+
+}  // namespace
+
+GpuPrograms::GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options)
+    : model_(std::move(model)),
+      options_(options),
+      resources_(model_->device(), variant_with(model_->choice().variant, options.kv), model_->choice().compute_units) {
+}
+
+Task<Result<std::unique_ptr<GpuPrograms>>> GpuPrograms::create(std::shared_ptr<GpuModel> model, GpuOptions options,
+                                                               Cancel cancel) {
+    // Rows of activations are bound by themselves, and a binding must begin at a multiple of 256 bytes.
+    if (model->config().width % 64 != 0) {
+        co_return fail(Code::unsupported, "the GPU backend wants a width of a multiple of 64, not {}",
+                       model->config().width);
+    }
+    for (const model::LayerConfig& layer : model->config().layers) {
+        const uint64_t grain = kv_granularity(options.kv);
+        if (layer.head_dim > 512 || layer.head_dim % grain != 0) {
+            co_return fail(Code::unsupported,
+                           "the GPU backend wants heads of up to 512 elements by {} to keep them as {}, not {}", grain,
+                           kv_format_name(options.kv), layer.head_dim);
+        }
+    }
+    std::unique_ptr<GpuPrograms> out(new GpuPrograms(std::move(model), options));
+    if (!options.shares_scratch) out->resources_.keep_scratch_apart();
+    out->t_ = CO_TRY(SessionTensors::create(out->resources_, *out->model_, options.context));
+    // The scratch memory of the longest block, now: later there may be none left.
+    kernels::Program longest = out->begin(cancel);
+    longest.only_measure();
+    const uint32_t block = *std::ranges::find_if(kBlocks, [&](uint32_t size) { return size >= options.block; });
+    out->record_layers(longest, block, Depth::all);
+    CO_TRY(longest.reserve());
+    CO_TRY(co_await out->layers(1, Depth::all, cancel));
+    CO_TRY(co_await out->resources_.device().sync(cancel));
+    co_return out;
+}
+
+std::vector<CacheRegion> GpuPrograms::cache_regions() const {
+    std::vector<CacheRegion> out;
+    for (uint32_t i = 0; i < config().layers.size(); ++i) {
+        if (!config().owns_kv(i)) continue;
+        const model::LayerConfig& layer = config().layers[i];
+        const KvRow row = kv_row(options_.kv, layer.head_dim);
+        const kernels::KvView& kv = t_.kv[i];
+        const uint64_t rows = uint64_t(kv.ring) * layer.kv_heads;
+        for (const gpu::Tensor& cache : {kv.k, kv.v}) {
+            CacheRegion region{.buffer = cache.at.buffer,
+                               .stride = layer.kv_heads * row.bytes,
+                               .ring = kv.ring,
+                               .most = layer.sliding ? config().sliding_window + kMaxBlock : 0};
+            out.push_back(region);
+            region.offset = rows * row.bytes;
+            region.stride = layer.kv_heads * row.scale_bytes;
+            if (region.stride > 0) out.push_back(region);
+        }
+    }
+    return out;
+}
+
+Status GpuPrograms::use_adapters(std::span<const lora::Active> active) {
+    adapters_ = nullptr;
+    if (active.empty()) return {};
+    TRY(lora::check_fits(active, model_->table()));
+    const auto known =
+        std::ranges::find_if(adapter_sets_, [&](const auto& set) { return std::ranges::equal(set->active(), active); });
+    if (known != adapter_sets_.end()) {
+        std::rotate(known, known + 1, adapter_sets_.end());
+    } else {
+        if (make_gpu_adapters == nullptr) return fail(Code::internal, "this engine has no adapters");
+        if (adapter_sets_.size() == kAdapterSets) adapter_sets_.erase(adapter_sets_.begin());
+        adapter_sets_.push_back(TRY(make_gpu_adapters(*model_, active, resources_.variant())));
+    }
+    adapters_ = adapter_sets_.back().get();
+    return {};
+}
+
+uint64_t GpuPrograms::bytes() const {
+    uint64_t bytes = resources_.bytes();
+    for (const auto& set : adapter_sets_) bytes += set->resources().bytes();
+    return bytes;
+}
+
+kernels::Program GpuPrograms::begin(Cancel cancel) {
+    return {resources_, t_.step, std::move(cancel), adapters_ != nullptr ? &adapters_->resources() : nullptr};
+}
+
+void GpuPrograms::record_layers(kernels::Program& program, uint32_t block, Depth depth) {
+    GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
+    const Embedded embedded = embed(program, ops, *model_, t_, block, adapters_);
+    const LayerSource source{.config = config(),
+                             .table = model_->table(),
+                             .vector = [this](const model::Weight& weight) { return model_->vector(weight); }};
+    run_layers(ops, source, ops.begin(embedded.h, embedded.inputs),
+               {.kv = t_.kv, .context = options_.context, .depth = depth, .normed = t_.xn});
+}
+
+void GpuPrograms::record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows) {
+    GpuOps ops(program, *model_, t_, options_.context, rows, adapters_);
+    infer::head(program, ops, *model_, t_, x, rows);
+}
+
+Task<Result<gpu::Id>> GpuPrograms::layers(uint32_t block, Depth depth, Cancel cancel) {
+    auto& programs = adapters_ != nullptr ? adapters_->programs.layers : programs_.layers;
+    const auto key = std::pair(block, uint8_t(depth));
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    kernels::Program program = begin(cancel);
+    record_layers(program, block, depth);
+    const gpu::Id id = CO_TRY(co_await program.compile());
+    programs.emplace(key, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuPrograms::head(uint32_t first_row, uint32_t rows, Cancel cancel) {
+    auto& programs = adapters_ != nullptr ? adapters_->programs.heads : programs_.heads;
+    const auto key = std::pair(first_row, rows);
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    kernels::Program program = begin(cancel);
+    record_head(program, t_.xn.row_range(first_row, rows), rows);
+    const gpu::Id id = CO_TRY(co_await program.compile());
+    programs.emplace(key, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuPrograms::choice(SampleMode mode, Cancel cancel) {
+    if (const auto it = choices_.find(mode); it != choices_.end()) co_return it->second;
+    kernels::Program program(resources_, t_.step, cancel);
+    record_sampling(program, t_, config().vocabulary, mode);
+    const gpu::Id id = CO_TRY(co_await program.compile());
+    choices_.emplace(mode, id);
+    co_return id;
+}
+
+Task<Result<gpu::Id>> GpuPrograms::decode(SampleMode mode, Cancel cancel) {
+    auto& programs = adapters_ != nullptr ? adapters_->programs.decodes : programs_.decodes;
+    const auto key = uint8_t(mode);
+    if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
+    kernels::Program program = begin(cancel);
+    record_layers(program, 1, Depth::all);
+    record_head(program, t_.xn, 1);
+    record_sampling(program, t_, config().vocabulary, mode);
+    const gpu::Id id = CO_TRY(co_await program.compile());
+    if (mode == SampleMode::greedy && adapters_ == nullptr) greedy_commands_ = program.labelled();
+    programs.emplace(key, id);
+    co_return id;
+}
+
+void GpuPrograms::write_tokens(std::span<const int32_t> tokens) {
+    device().write(t_.ids.at.buffer, 0, bytes_of(tokens));
+}
+
+Task<Status> GpuPrograms::write_rows(std::span<const int32_t> tokens, Cancel cancel) {
+    if (!needs_rows()) co_return Status{};
+    const Bytes rows = CO_TRY(co_await model_->per_layer_rows->rows(tokens, std::move(cancel)));
+    device().write(t_.table_rows.at.buffer, 0, rows);
+    co_return Status{};
+}
+
+void GpuPrograms::write_step(uint32_t position, uint32_t tokens) {
+    const std::array<uint32_t, 4> step = {position, tokens, 0, 0};
+    device().write(t_.step.at.buffer, 0, bytes_of<uint32_t>(step));
+}
+
+}  // namespace lapidary::infer

@@ -1,0 +1,83 @@
+// The programs of a session: recorded when first wanted, for each size of a block of tokens, and replayed from then on. Holds
+// what they work on.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "infer/gpu_adapters.h"
+#include "infer/gpu_model.h"
+#include "infer/gpu_sampler.h"
+#include "infer/gpu_state.h"
+#include "infer/session_tensors.h"
+#include "infer/transformer_layer.h"
+
+namespace lapidary::infer {
+
+struct GpuOptions {
+    uint32_t context = 4096;
+    KvFormat kv = kDefaultKvFormat;
+    // Tokens that go through the layers together here: a driver ends what keeps a slow GPU busy for seconds, and a smaller
+    // block is done sooner.
+    uint32_t block = kMaxBlock;
+    // Else every scratch tensor has a buffer of its own, to see that sharing changes nothing.
+    bool shares_scratch = true;
+};
+
+class GpuPrograms {
+  public:
+    static constexpr std::array<uint32_t, 4> kBlocks = {1, 16, 128, kMaxBlock};
+
+    static Task<Result<std::unique_ptr<GpuPrograms>>> create(std::shared_ptr<GpuModel> model, GpuOptions options,
+                                                             Cancel cancel);
+
+    [[nodiscard]] gpu::Device& device() const { return resources_.device(); }
+    [[nodiscard]] const model::Config& config() const { return model_->config(); }
+    [[nodiscard]] const GpuOptions& options() const { return options_; }
+    [[nodiscard]] const SessionTensors& tensors() const { return t_; }
+    [[nodiscard]] uint64_t bytes() const;
+    // Where keys and values are.
+    [[nodiscard]] std::vector<CacheRegion> cache_regions() const;
+
+    // The adapters of everything recorded and run from now on; sets that were used lately are still there.
+    Status use_adapters(std::span<const lora::Active> active);
+
+    // What the next run works on.
+    void write_tokens(std::span<const int32_t> tokens);
+    // Where a table is not on the GPU, the rows of these tokens; otherwise nothing. Before every run.
+    Task<Status> write_rows(std::span<const int32_t> tokens, Cancel cancel);
+    // Whether the next step needs to know its token here first.
+    [[nodiscard]] bool needs_rows() const { return model_->per_layer_rows != nullptr; }
+    void write_step(uint32_t position, uint32_t tokens);
+
+    Task<Result<gpu::Id>> layers(uint32_t block, Depth depth, Cancel cancel);
+    // logits[0 …] = head of the block's rows [first_row, first_row + rows)
+    Task<Result<gpu::Id>> head(uint32_t first_row, uint32_t rows, Cancel cancel);
+    // The next token, chosen from the logits.
+    Task<Result<gpu::Id>> choice(SampleMode mode, Cancel cancel);
+    // One token through everything, and the next one chosen.
+    Task<Result<gpu::Id>> decode(SampleMode mode, Cancel cancel);
+    // What decode recorded for the most likely token; empty before.
+    [[nodiscard]] const std::vector<kernels::Program::Labelled>& greedy_commands() const { return greedy_commands_; }
+
+  private:
+    GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options);
+    kernels::Program begin(Cancel cancel);
+    void record_layers(kernels::Program& program, uint32_t block, Depth depth);
+    void record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows);
+
+    std::shared_ptr<GpuModel> model_;
+    GpuOptions options_;
+    kernels::Resources resources_;
+    SessionTensors t_;
+    ProgramsByKey programs_;
+    std::map<SampleMode, gpu::Id> choices_;
+    std::vector<kernels::Program::Labelled> greedy_commands_;
+    static constexpr size_t kAdapterSets = 4;
+    std::vector<std::unique_ptr<GpuAdapters>> adapter_sets_;  // the one used last is the last
+    GpuAdapters* adapters_ = nullptr;                         // those in use
+};
+
+}  // namespace lapidary::infer

@@ -1,0 +1,11 @@
+// An epilogue: gelu(a) · b, where b is row r + kOut of the same W (gate's rows, then up's).
+const kGate = true;
+const kTimes = false;
+
+fn factors_of(token: u32) -> u32 { return 0u; }
+
+fn factor(at: u32) -> f32 { return 0.0; }
+
+fn epilogue(a: f32, b: f32) -> f32 { return gelu(a) * b; }
+
+fn epilogue_at(token: u32, row: u32, a: f32, b: f32) -> f32 { return epilogue(a, b); }
