@@ -1,5 +1,5 @@
 # Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
-.PHONY: help run test test-browsers test-packages build bench fuzz lint format setup debian clean
+.PHONY: help run test test-browsers test-packages build docs bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
 # Where tools/setup puts Node.js when the one that is here is too old.
@@ -35,6 +35,11 @@ build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command
 	    cp build/wasm/engine/$$module.wasm packages/lapidary/dist/; done
 	@cmp -s models/$(BUILTIN) packages/lapidary/dist/$(BUILTIN) || cp models/$(BUILTIN) packages/lapidary/dist/
 	@tools/build-web
+
+docs: setup build/native/CMakeCache.txt ## what is written from the code: docs/kernels.md, docs/messages.md and the library's types
+	@$(call build,native,api_schema)
+	@tools/check-messages build/native/api_schema --write
+	@tools/check-docs --write
 
 bench: build ## speed of the tokenizer, of the CPU backend and of the first word in a page
 	@node tools/bench.mjs

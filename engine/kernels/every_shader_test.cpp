@@ -79,7 +79,7 @@ std::map<std::string, std::string> every_shader() {
                     if (!seen.insert(text).second) continue;
                     std::string name = std::string(kernel.title()) + "-" + formats.name() + filling;
                     name += reduction == Reduction::shared ? "-shared" : "-subgroup";
-                    name += activations == Activations::floats ? "-floats-" : "-planes-";
+                    name += activations == Activations::floats ? "-floats-" : "-limbs-";
                     out.emplace(name + std::string(kv_format_name(kv)), std::move(text));
                 }
             }

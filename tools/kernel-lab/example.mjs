@@ -4,11 +4,11 @@ export const variants = [
     {
         name: 'nothing asked for early',
         edit: ({ label, constants }) =>
-            label.startsWith('gemv') && constants.kAhead === 1 ? { constants: { ...constants, kAhead: 0 } } : undefined,
+            label.startsWith('gemv') && constants.kPrefetch === 1 ? { constants: { ...constants, kPrefetch: 0 } } : undefined,
     },
     {
         name: 'gelu left out',
         edit: ({ label, code }) =>
-            label.startsWith('gemv') && code.includes('v=gelu(a)*b;') ? { code: code.replace('v=gelu(a)*b;', 'v=a*b;') } : undefined,
+            label.startsWith('gemv') && code.includes('return gelu(a) * b;') ? { code: code.replace('return gelu(a) * b;', 'return a * b;') } : undefined,
     },
 ];

@@ -1,8 +1,8 @@
-// flash_decode — one token: Q, K and V normed and turned, K and V into the cache, then softmax(q · Kᵀ) · V in parts
+// flash_decode — one token: Q, K and V normed and rotated, K and V into the cache, then softmax(q · Kᵀ) · V in parts
 //
 // A workgroup takes kHeadsPerGroup query heads that share a key head, and a part of the keys: a key that was read serves both. Its
-// eight teams of 32 threads take four keys each at a time: a thread holds its share of a row, so a key's score is a sum over
-// the team, and nobody waits for another team before all keys are done. What counts is how many loads are on their way
+// eight warps of 32 threads take four keys each at a time: a thread holds its share of a row, so a key's score is a sum over
+// the warp, and nobody waits for another warp before all keys are done. What counts is how many loads are on their way
 // together, and how little there is to do after them: the first keys and values are asked for before the queries are
 // ready. Each part leaves what it found (Σ p · v, the largest score, Σ p) for gemv.wgsl or merge_splits.wgsl.
 // qkv: q, then k at kKOffset and v at kVOffset (the same as k's where values are the raw keys). norms: [2, kHeadDim], q's, k's.
@@ -21,7 +21,7 @@ override kRing: u32;
 override kEps: f32 = 1e-6;
 override kHeadsPerGroup: u32 = 1u;  // 1 or 2
 override kMaxSplits: u32 = 8u;
-override kStagedWarps: u32 = 2u;  // how many teams' outputs there is room for when they are added up: 2, 4 or 8
+override kStagedWarps: u32 = 2u;  // how many warps' outputs there is room for when they are added up: 2, 4 or 8
 const kThreads = 256u;
 const kWarps = kThreads / 32u;
 const kTile = 4u * kWarps;
@@ -37,7 +37,7 @@ const kTile = 4u * kWarps;
 override kQueryVecs: u32 = kHeadsPerGroup * kHeadDim / 4u;
 override kKeyVecs: u32 = kHeadDim / 4u;
 var<workgroup> query: array<vec4f, kQueryVecs>;
-// Of each team the largest score and the sum, of a head and of the other.
+// Of each warp the largest score and the sum, of a head and of the other.
 var<workgroup> stats_of_warps: array<vec2f, kWarps>;
 var<workgroup> sums_of_warps: array<vec2f, kWarps>;
 override kStagedVecs: u32 = kStagedWarps * kKeyVecs;
@@ -180,7 +180,7 @@ fn store_value(row: u32, lane: u32, chunk: Chunk) {
 
 struct Four { s0: Chunk, s1: Chunk, s2: Chunk, s3: Chunk }
 
-// The rows of a team's keys of a tile, every eighth one; beyond the end the last one.
+// The rows of a warp's keys of a tile, every eighth one; beyond the end the last one.
 fn tile_rows(tile: u32, last: u32, kv: u32, warp: u32) -> vec4u {
     let place = tile % kRing + min(vec4u(warp, warp + kWarps, warp + 2u * kWarps, warp + 3u * kWarps), vec4u(last - tile));
     return select(place, place - kRing, place >= vec4u(kRing)) * kKvHeads + kv;
@@ -239,7 +239,7 @@ fn query_vec16(head: u32, lane: u32) -> Vec16 {
                query_vec(head, 3u, lane));
 }
 
-// What a team has found for a head. The sums over the keys, the thread's share of Σ p · v.
+// What a warp has found for a head. The sums over the keys, the thread's share of Σ p · v.
 struct Found { running_max: f32, sum: f32, v: Vec16 }
 
 // This thread's share of the scores of four keys.
@@ -267,14 +267,14 @@ fn with_values(f: Found, w: Weighed, values: Four, lane: u32) -> Found {
     return Found(w.running_max, f.sum * w.rescale + dot(w.p, vec4f(1.0)), v);
 }
 
-// Adds number n of the thread's vec4s to those of the teams before it; with `fresh` there were none.
+// Adds number n of the thread's vec4s to those of the warps before it; with `fresh` there were none.
 fn hold(n: u32, slot: u32, lane: u32, fresh: bool, v: vec4f) {
     let at = element_vec(n, lane);
     if (n >= kSlots * kPerWord || at == kKeyVecs) { return; }
     staged[slot * kKeyVecs + at] = select(staged[slot * kKeyVecs + at], vec4f(), fresh) + v;
 }
 
-// One head's outputs: the teams added up, as many at a time as there is room for.
+// One head's outputs: the warps added up, as many at a time as there is room for.
 fn store_head(head: u32, split: u32, t: u32, v: Vec16) {
     let warp = t / 32u;
     let lane = t % 32u;

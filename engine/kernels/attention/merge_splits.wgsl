@@ -1,5 +1,5 @@
 // merge_splits — merges what the splits of flash_decode found, where gemv has no room to do it by itself
-// One thread eight elements. x and stats: splits.wgsl. y: [kCols] f32; kLimbs 1: planes (limbs.wgsl).
+// One thread eight elements. x and stats: splits.wgsl. y: [kCols] f32; kLimbs 1: limbs (limbs.wgsl). grid: (kCols / 512).
 //# import lib/common, $reduce, lib/limbs, lib/limbs_store, lib/splits
 override kCols: u32;                // heads · kHeadDim
 override kHeadDim: u32;

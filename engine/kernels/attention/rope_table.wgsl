@@ -1,4 +1,5 @@
-// rope_table — how far the pairs of a head's elements are turned at the token's position, as (cos, sin): once a token, for all layers
+// rope_table — how far the pairs of a head's elements are rotated at the token's position, as (cos, sin): once a token, for all layers
+// grid: (kPairs / 64).
 //# import lib/common, lib/rope
 override kPairs: u32;
 

@@ -82,7 +82,7 @@ Case case_of(const Shape& s) {
 Case described(const Shape& s) {
     Case out = case_of(s);
     out.shape = format("{} wide, {} tokens, adds {}{}{}{}", s.n, s.tokens, s.add, s.next ? ", then a norm" : "",
-                       s.limbs ? " as planes" : "", s.addends > 1 ? format(", in {} parts", s.addends) : "");
+                       s.limbs ? " as limbs" : "", s.addends > 1 ? format(", in {} addends", s.addends) : "");
     return out;
 }
 

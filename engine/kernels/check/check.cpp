@@ -43,7 +43,7 @@ bool applies(const Case& c, Variant variant) {
 std::string variant_text(const Module& kernel, Variant variant) {
     std::string out;
     if (has_slot(kernel, "reduce")) out += variant.reduction == Reduction::shared ? "shared" : "subgroup";
-    if (has_slot(kernel, "x")) out += variant.activations == Activations::floats ? " floats" : " planes";
+    if (has_slot(kernel, "x")) out += variant.activations == Activations::floats ? " floats" : " limbs";
     return out;
 }
 

@@ -30,7 +30,7 @@ struct Options {
 struct Outcome {
     std::string kernel;
     std::string format;   // "i8 from IQ4_XS"; empty when the kernel reads no weights
-    std::string variant;  // "subgroup planes"; empty when there is only one
+    std::string variant;  // "subgroup limbs"; empty when there is only one
     std::string shape;
     double error = 0;      // relative L2, of the array that is furthest off
     double max_error = 0;  // the largest difference

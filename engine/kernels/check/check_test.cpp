@@ -58,7 +58,7 @@ TEST(Check, TriesSubgroupsAndLimbsWhereThereAreAny) {
     };
     using Names = std::set<std::string>;
     auto all = variants(with);
-    EXPECT_EQ(all["gemv q4_k"], (Names{"shared floats", "subgroup floats", "shared planes", "subgroup planes"}));
+    EXPECT_EQ(all["gemv q4_k"], (Names{"shared floats", "subgroup floats", "shared limbs", "subgroup limbs"}));
     EXPECT_EQ(all["gemv f16"], (Names{"shared floats", "subgroup floats"})) << "no whole numbers";
     EXPECT_EQ(all["qk_norm_rope_store "], (Names{"shared", "subgroup"}));
     EXPECT_EQ(all["moe_route "], (Names{""}));

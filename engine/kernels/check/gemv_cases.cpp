@@ -94,10 +94,10 @@ std::vector<Array> arrays_of(const Test& test, Random& random) {
 
 std::string prologue_text(const PrologueShape& source) {
     switch (source.kind) {
-        case PrologueKind::ready: return source.form == Activations::limbs ? ", prepared planes" : ", prepared floats";
+        case PrologueKind::ready: return source.form == Activations::limbs ? ", ready limbs" : ", ready floats";
         case PrologueKind::floats: return "";
         case PrologueKind::add_rms_norm:
-            return format(", after a seam ({} added, {})", int(source.add), source.next ? "norm" : "none");
+            return format(", after add and norm ({} added, {})", int(source.add), source.next ? "norm" : "none");
         case PrologueKind::merge_splits: return format(", parts of heads of {} at {}", source.dim, source.position);
     }
     return "";
@@ -151,7 +151,7 @@ Case described(const Test& test) {
     Case out = case_of(test);
     const GemvTiling& d = test.tiling;
     out.shape = shape_of(test.product) + prologue_text(test.prologue);
-    if (test.limbs) out.shape += ", to planes";
+    if (test.limbs) out.shape += ", to limbs";
     out.shape += format(", {} threads by {} × {}{}", d.threads, d.threads_per_row, d.rows, d.prefetch ? ", ahead" : "");
     return out;
 }

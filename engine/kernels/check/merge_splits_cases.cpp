@@ -28,7 +28,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
 
 Case case_of(const Shape& s) {
     return {.shape = format("{} heads of {}, {} parts at most, at {}, window {}{}", s.heads, s.dim, s.max_splits,
-                            s.position, s.window, s.limbs ? ", to planes" : ""),
+                            s.position, s.window, s.limbs ? ", to limbs" : ""),
             .limit = 1e-6,
             .launches = {launch([s](Tensors t) {
                 return MergeSplits{.splits = t[1],

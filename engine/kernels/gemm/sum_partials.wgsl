@@ -1,4 +1,5 @@
 // sum_partials — y[i] = Σ_s parts[s, i], for i < tokens · width. size: the width, how many parts, elements between them.
+// grid: (tokens · width / 64).
 //# import lib/common
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> size: vec4u;

@@ -1,3 +1,5 @@
+// Whole-number weights times activations as limbs, exactly: four products an instruction.
+
 fn byte_dot_1(q: vec4u, x: vec4u) -> i32 {
     return dot4I8Packed(q.x, x.x) + dot4I8Packed(q.y, x.y) + dot4I8Packed(q.z, x.z) + dot4I8Packed(q.w, x.w);
 }
@@ -9,7 +11,7 @@ fn vec16_dot_1(q: vec4u, low: vec4u, middle: vec4u, high: vec4u) -> vec2i {
 
 fn joined_1(v: vec2i) -> f32 { return f32(v.x) * 65536.0 + f32(v.y); }
 
-// Σ weight · x over a unit.
+// Σ weight · x over a quant group.
 fn weights_dot_1(loaded: Weights_1, a: Activations) -> f32 {
     let w = quant_group_of_1(loaded);
     let r0 = vec16_dot_1(w.q0, a.l0, a.m0, a.h0);

@@ -1,9 +1,9 @@
-// gemv_persistent — y = W · x of a large matrix, x as planes, by no more workgroups than the GPU holds at a time
+// gemv_persistent — y = W · x of a large matrix, x as limbs, by no more workgroups than the GPU holds at a time
 //
 // They go through the rows together: what is read at a time lies together, x is loaded once and stays in registers, the
 // next rows are asked for while these are computed, and there is no last wave of workgroups that a half empty GPU waits for.
-// A seat is kSpan threads, one for each unit of a row; of a very long one, of a part of it: part p of y has its sums, and
-// who reads y adds the parts up. A step is kRowsPerGroup rows a seat. What four neighbouring threads find stays in workgroup
+// A row group is kSpan threads, one for each quant group of a row; of a very long one, of a part of it: part p of y has its sums, and
+// who reads y adds the parts up. A step is kRowsPerGroup rows a row group. What four neighbouring threads find stays in workgroup
 // memory until the end.
 // y: [kSplits, kOut]. kFinish 1: y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up): even steps are
 // gate's, odd ones up's of the same rows. kSpan: a multiple of 4. grid: kGroups · kSplits.
@@ -31,7 +31,7 @@ override kAddersPerRow: u32 = select(select(select(1u, 2u, kResults <= 128u), 4u
 // Workgroup `place` of `groups` that go through rows [first, end) of y together, in so many steps. W has row r at r + shift.
 struct Assignment { place: u32, groups: u32, first: u32, end: u32, shift: u32, steps: u32 }
 
-// The first row of a seat's step.
+// The first row of a row group's step.
 fn row_at(assignment: Assignment, row_group: u32, step: u32) -> u32 {
     return assignment.first + ((step * assignment.groups + assignment.place) * kRowGroups + row_group) * kRowsPerGroup;
 }
@@ -43,7 +43,7 @@ fn assignment_rows(assignment: Assignment, row_group: u32, step: u32) -> vec4u {
     return rows + select(0u, kOut, kFinish == 1u && step % 2u == 1u);
 }
 
-// What was found of row r of a seat's step: a thread's share of it. How often the loop goes round is known when it is
+// What was found of row r of a row group's step: a thread's share of it. How often the loop goes round is known when it is
 // compiled, so that all loads are on their way at a time.
 fn partial_sum(step: u32, row_group: u32, r: u32, lane: u32) -> f32 {
     let first = step * kThreads + row_group * kSpan + r;

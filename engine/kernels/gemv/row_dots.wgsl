@@ -11,7 +11,7 @@ fn loaded_dots_1(w: Loaded_1, a: Activations) -> vec4f {
     return out;
 }
 
-// Σ over this thread's units, for the rows of its group. With kPrefetch 1 the weights of the first unit are there already.
+// Σ over this thread's quant groups, for the rows of its group. With kPrefetch 1 the weights of the first quant group are there already.
 // A loop, and short: what another kernel has driven from the caches is code, too (docs/performance.md).
 fn dots_1(rows: vec4u, lane: u32, first: Loaded_1) -> vec4f {
     var sum = vec4f();

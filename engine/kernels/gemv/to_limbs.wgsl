@@ -1,5 +1,5 @@
-// to_limbs — x as planes (limbs.wgsl), where it is too long for matvec's workgroups to prepare it by themselves
-// One thread eight elements. x: [kCols]. grid: (units / 8).
+// to_limbs — x as limbs (limbs.wgsl), where it is too long for gemv's workgroups to prepare it by themselves
+// One thread eight elements. x: [kCols]. grid: (quant groups / 8).
 //# import lib/common, $reduce, lib/limbs, lib/limbs_store
 override kCols: u32;
 override kQuantGroups: u32 = (kCols + 63u) / 64u;

@@ -1,4 +1,4 @@
-// The activations a product needs, as planes (limbs.wgsl).
+// The activations a product needs, as limbs (limbs.wgsl).
 struct Activations {
     l0: vec4u, l1: vec4u, l2: vec4u, l3: vec4u,
     m0: vec4u, m1: vec4u, m2: vec4u, m3: vec4u,

@@ -1,5 +1,5 @@
 // x as limbs in workgroup memory.
-// One index leads to all of a unit: Dawn checks every one. The last vec4 is there so that neighbouring units lie in
+// One index leads to all of a quant group: Dawn checks every one. The last vec4 is there so that neighbouring quant groups lie in
 // different banks of memory.
 //# import lib/limbs, gemv/x_limbs
 struct StagedGroup { limbs: array<vec4u, 12>, scale: vec4f, sums: vec4f, spare: vec4f }

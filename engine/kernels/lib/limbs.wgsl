@@ -1,8 +1,8 @@
 // Numbers as whole ones, so that products with quantised weights can be summed exactly, four bytes an instruction: of each
 // 32 neighbours, x = scale · X with |X| ≤ 63 · 2¹⁶, X in three signed bytes. What is lost is what f32 loses.
 //
-// A unit of 64 takes 14 vec4. Of `units` units: [plane · 4 + run][unit] vec4 of bytes (plane 0: the lowest ones), then for
-// each unit (scale of its first and of its second half, 0, 0) and (the sums of its four runs of 16).
+// A quant group of 64 takes 14 vec4. Of n quant groups: [limb · 4 + run][quant group] vec4 of bytes (limb 0: the lowest ones), then for
+// each quant group (scale of its first and of its second half, 0, 0) and (the sums of its four runs of 16).
 const kLargest = 4128768.0;
 const kLimbScale = 1.0 / kLargest;
 
@@ -12,7 +12,7 @@ fn quantised(v: vec4f, inverse: f32) -> vec4u {
     return bitcast<vec4u>(v * inverse + 12582912.0) + vec4u(0xB5408080u);
 }
 
-// The bytes of four X, a word for each plane: pairs of them change places, as when a matrix is turned.
+// The bytes of four X, a word for each limb: pairs of them change places, as when a matrix is turned.
 fn limb_words(z: vec4u) -> vec3u {
     let each = vec2u(0x00FF00FFu);
     let even = (z.xz & each) | ((z.yw & each) << vec2u(8u));
@@ -32,7 +32,7 @@ fn absmax_of_vec8(v: Vec8) -> f32 {
 
 fn sum_of_vec8(v: Vec8) -> f32 { return dot(v.v0 + v.v1, vec4f(1.0)); }
 
-// The words of eight neighbours: a vec3 of planes for each four.
+// The words of eight neighbours: a vec3 of limbs for each four.
 struct Vec8Limbs { first: vec3u, second: vec3u }
 
 fn limbs_of_vec8(v: Vec8, largest: f32) -> Vec8Limbs {

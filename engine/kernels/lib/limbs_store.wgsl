@@ -1,7 +1,7 @@
-// Planes (limbs.wgsl) that a kernel leaves behind for products. It has put_word(i, word), which stores word i of them.
+// Limbs (limbs.wgsl) that a kernel leaves behind for products. It has put_word(i, word), which stores word i of them.
 //# needs put_word
 
-// Eight e of a row of `units` units, from thread t. All threads of the workgroup come here, neighbours with neighbours.
+// Eight e of a row of `quant_groups` quant groups, from thread t. All threads of the workgroup come here, neighbours with neighbours.
 fn store_limbs_of_vec8(e: u32, t: u32, v: Vec8, quant_groups: u32) {
     let found = over_neighbours(absmax_of_vec8(v), sum_of_vec8(v), t);
     if (e >= 8u * quant_groups) { return; }

@@ -37,13 +37,13 @@ fn first_sums(value: vec4f, t: u32, threads: u32, busy: u32) -> vec4f {
     return lane_sums[0];
 }
 
-// The sum over each `teams` neighbouring teams of 32 threads, in all of them.
+// The sum over each `warps` neighbouring warps of 32 threads, in all of them.
 fn sum_warps(value: f32, t: u32, warps: u32) -> f32 {
     _ = sum_lanes(vec4f(value, 0.0, 0.0, 0.0), t, 32u * warps);
     return lane_sums[t / (32u * warps) * (32u * warps)].x;
 }
 
-// Four sums over each team of 32 neighbouring threads, in all of them.
+// Four sums over each warp of 32 neighbouring threads, in all of them.
 fn sum_warp(value: vec4f, t: u32) -> vec4f {
     _ = sum_lanes(value, t, 32u);
     return lane_sums[t / 32u * 32u];
@@ -61,7 +61,7 @@ fn max_lanes(value: f32, t: u32, lanes: u32) -> f32 {
     return lane_sums[t / lanes * lanes].x;
 }
 
-// The largest of each team of 32 neighbouring threads', in all of them.
+// The largest of each warp of 32 neighbouring threads', in all of them.
 fn max_warp(value: f32, t: u32) -> f32 { return max_lanes(value, t, 32u); }
 
 // The largest of the workgroup's, in every thread.

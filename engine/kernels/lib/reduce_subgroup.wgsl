@@ -81,7 +81,7 @@ fn first_sums(value: vec4f, t: u32, threads: u32, busy: u32) -> vec4f {
     return sums;
 }
 
-// The sum over each `teams` neighbouring teams of 32 threads, in all of them. Nobody may still be reading warp_sums.
+// The sum over each `warps` neighbouring warps of 32 threads, in all of them. Nobody may still be reading warp_sums.
 fn sum_warps(value: f32, t: u32, warps: u32) -> f32 {
     let sum = sum_of_few(vec4f(value, 0.0, 0.0, 0.0), t, 32u, 1u);
     if (t % 32u == 0u) { warp_sums[t / 32u].x = sum; }
@@ -92,7 +92,7 @@ fn sum_warps(value: f32, t: u32, warps: u32) -> f32 {
     return total;
 }
 
-// Four sums over each team of 32 neighbouring threads, in all of them.
+// Four sums over each warp of 32 neighbouring threads, in all of them.
 fn sum_warp(value: vec4f, t: u32) -> vec4f {
     let sum = sum_of_four(value, t);
     let other = subgroupShuffleXor(sum, 1u);
@@ -101,7 +101,7 @@ fn sum_warp(value: vec4f, t: u32) -> vec4f {
     return select(vec4f(two, others), vec4f(others, two), t % 4u > 1u);
 }
 
-// The largest of each team of 32 neighbouring threads', in all of them.
+// The largest of each warp of 32 neighbouring threads', in all of them.
 fn max_warp(value: f32, t: u32) -> f32 {
     var v = max(value, subgroupShuffleXor(value, 1u));
     v = max(v, subgroupShuffleXor(v, 2u));

@@ -1,4 +1,6 @@
-// position · turns, without its whole part. A turn rate comes as t0 + t1 + t2, the first two with 12 significant bits:
+// How far a pair of a head's elements is rotated at a position.
+
+// position · frequency, without its whole part. A frequency, in revolutions, comes as f0 + f1 + f2, the first two with 12 significant bits:
 // their products with either 12-bit half of the position are exact, so nothing is lost at position 100,000.
 fn revolutions_at(position: u32, frequency: vec4f) -> f32 {
     let low = f32(position & 4095u);

@@ -1,6 +1,6 @@
 // expert_lists — which slots each expert has, so that those of one can be multiplied together.
 // ids: [tokens, kTopK], the expert of each slot; slot = token · kTopK + k. lists: the experts' counts, then kMaxRows places
-// for the slots of each. One thread an expert, in order: the result does not depend on who comes first.
+// for the slots of each. One thread an expert, in order: the result does not depend on who comes first. grid: (kExperts / 64).
 //# import lib/common
 override kExperts: u32;
 override kTopK: u32;

@@ -1,4 +1,4 @@
-// moe_combine — y[t, i] = Σ_k shares[t, k] · x[t, k, i]: the experts' answers, weighted.
+// moe_combine — y[t, i] = Σ_k shares[t, k] · x[t, k, i]: the experts' answers, weighted. grid: (n / 64, tokens).
 //# import lib/common
 override kCols: u32;
 override kTopK: u32;

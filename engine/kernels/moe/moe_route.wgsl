@@ -1,5 +1,5 @@
 // moe_route — which experts a token goes to: the kTopK largest of softmax(logits), renormalised, times each one's scale
-// logits: [tokens, kExperts]. ids, shares: [tokens, kTopK]. One thread a token: 128 experts are not worth more.
+// logits: [tokens, kExperts]. ids, shares: [tokens, kTopK]. One thread a token: 128 experts are not worth more. grid: (tokens / 64).
 //# import lib/common
 override kExperts: u32;
 override kTopK: u32;

@@ -1,13 +1,13 @@
-// add_rms_norm — the seam between two sub-layers:
+// add_rms_norm — adds what is pending to the residual stream, and norms the sum:
 //   kAdd 0:  h = h · scale
 //   kAdd 1:  h = (h + rms(x; w)) · scale               (x: what the sub-layer computed)
 //   kAdd 2:  h = (h + rms(rms(x; w1) + rms(x2; w2); w)) · scale
 //   kNext 1: y = rms(h; w_next) · kNextScale
 // h, x, x2, y: [tokens, n] f32, n a multiple of 4. One workgroup a token. Of one token, x may be several rows: their sum.
-// kLimbs 1: one token, y is planes (limbs.wgsl), kAdd is 0 or 1, n is a multiple of 8 and at most 8192. Several workgroups
+// kLimbs 1: one token, y is limbs (limbs.wgsl), kAdd is 0 or 1, n is a multiple of 8 and at most 8192. Several workgroups
 // make them, 2048 elements each: all of them read the whole row once, into registers, so h is only written, and x2 is what
 // it was.
-// The sums of both norms are made together, as in gemv.wgsl's seam.
+// The sums of both norms are made together, as in gemv/prologue_add_rms_norm.wgsl. grid: (tokens), or (n / 2048).
 //# import lib/common, $reduce, lib/limbs, lib/limbs_store
 override kCols: u32;
 override kAdd: u32 = 1u;
@@ -60,7 +60,7 @@ fn summed_up(row: Row, i: u32) -> vec4f {
     return v * row.next * w[kBefore * kVecs + i];
 }
 
-// What a thread holds of a row that becomes planes: eight of the old h, of what is added, of that times its norm, and of
+// What a thread holds of a row that becomes limbs: eight of the old h, of what is added, of that times its norm, and of
 // w_next.
 struct Held { stream: Vec8, change: Vec8, weighted: Vec8, next: Vec8 }
 

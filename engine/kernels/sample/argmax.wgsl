@@ -3,7 +3,7 @@
 // Two dispatches: the first, of kSlices workgroups (at least two), finds the best of each of so many shares; the second, of
 // one, the best of those. It then writes the token where the next step reads it and into the history, and moves the step on
 // by one. One pipeline does both: once a token its code has to come from memory (docs/performance.md).
-// Ties go to the lower id.
+// Ties go to the lower id. grid: (kSlices), then (1).
 //# import lib/common, $reduce
 override kVocabulary: u32;
 override kSlices: u32;

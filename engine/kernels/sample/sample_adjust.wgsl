@@ -1,5 +1,5 @@
 // sample_adjust — biases and penalties on the logits, and a clean sheet for the counting that follows. One workgroup.
-// history: the tokens by position, up to and including the one at step.position. biases: (token, f32) pairs.
+// history: the tokens by position, up to and including the one at step.position. biases: (token, f32) pairs. grid: (1).
 //# import lib/common, lib/sampling
 const kThreads = 256u;
 

@@ -1,5 +1,5 @@
 // sample_collect — the logits that can be among the top_k: those in the bins down to the one that completes them.
-// In no order: sample_pick sorts. Each workgroup looks at a slice.
+// In no order: sample_pick sorts. Each workgroup looks at a slice. grid: (kSlices).
 //# import lib/common, lib/sampling
 override kVocabulary: u32;
 override kSlices: u32;

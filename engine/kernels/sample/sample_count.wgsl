@@ -1,4 +1,5 @@
 // sample_count — how many logits lie how far below the largest one. Each workgroup counts a slice.
+// grid: (kSlices).
 //# import lib/common, lib/sampling
 override kVocabulary: u32;
 override kSlices: u32;

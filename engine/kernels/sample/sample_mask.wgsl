@@ -1,5 +1,5 @@
 // sample_mask — tokens that may not be chosen become impossible. A thread a token, after sample_adjust: a bias must not
-// bring one back. mask: bit i of word i / 32 says that token i may be chosen.
+// bring one back. mask: bit i of word i / 32 says that token i may be chosen. grid: (vocabulary / 256).
 //# import lib/common, lib/sampling
 override kVocabulary: u32;
 const kThreads = 256u;

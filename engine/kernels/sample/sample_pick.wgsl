@@ -1,6 +1,6 @@
 // sample_pick — draws the next token from the candidates and makes it the input of the next step. One workgroup.
 // Order of the filters: top-k, top-p, min-p, temperature, as in sample/sampler.h. Ties go to the lower id.
-// When there are more candidates than fit (many equal logits), the token is 0xFFFFFFFF: the host has to choose.
+// When there are more candidates than fit (many equal logits), the token is 0xFFFFFFFF: the host has to choose. grid: (1).
 //# import lib/common, lib/sampling
 const kThreads = 256u;
 

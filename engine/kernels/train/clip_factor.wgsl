@@ -1,6 +1,6 @@
 // clip_factor — what gradients are multiplied with before a step, from the sum of their squares: found[0] is their norm, found[1]
 // the factor. The factor is −1 when the norm is no finite number: then nothing may change.
-// sums: what square_sums.wgsl left of all of them. settings: as adamw.wgsl has them, the sixth is the largest norm. One workgroup.
+// sums: what square_sums.wgsl left of all of them. settings: as adamw.wgsl has them, the sixth is the largest norm. grid: (1).
 //# import lib/common, $reduce
 const kThreads = 256u;
 

@@ -1,7 +1,7 @@
 // cross_entropy — what a tile of the vocabulary adds to the cross entropy of each row, one workgroup a row: the largest
 // logit so far, the sum of exp(logit − largest) so far, and the logit of the row's target once its tile has come.
 // The tiles come in order, the first one begins anew. The loss of a row is log(sum) + largest − target.
-// tile: its first token, how many it has. logits: [tokens, kStride]. targets: token and weight. sums: [tokens].
+// tile: its first token, how many it has. logits: [tokens, kStride]. targets: token and weight. sums: [tokens]. grid: (tokens).
 //# import lib/common, $reduce
 override kStride: u32;
 const kThreads = 256u;

@@ -3,7 +3,7 @@
 //   y = Σ_k share_k · x_k, share_k = scale_k · w_k, w = softmax of the logits of those chosen
 //   dx_k = share_k · dy;  dlogit_k = w_k · (dw_k − Σ_j w_j · dw_j), dw_k = scale_k · (dy · x_k); 0 for the others
 // ids, shares: [tokens, kTopK] as moe_route.wgsl leaves them. dy: [tokens, n]. x: [tokens, kTopK, n]. logits: [tokens, kExperts],
-// their gradient takes their place. kTopK: at most 16.
+// their gradient takes their place. kTopK: at most 16. grid: (tokens).
 //# import lib/common, $reduce
 override kCols: u32;
 override kExperts: u32;

@@ -1,6 +1,6 @@
 // rms_norm — y = (base + x · inv_rms(x) ⊙ w) · scale, one workgroup a token. kAdd 0: without the base.
 // add_rms_norm.wgsl does more at once, in place; here what the norms read is wanted again on the way back.
-// base, x, y: [tokens, n]. w: [n], then the scale.
+// base, x, y: [tokens, n]. w: [n], then the scale. grid: (tokens).
 //# import lib/common, $reduce
 override kCols: u32;
 override kAdd: u32 = 0u;

@@ -1,6 +1,6 @@
 // rms_norm_backward — the gradient of a norm by its input, one workgroup a token. With r = inv_rms(x), g = w ⊙ dy:
 //   dx = (dx + r · g − x · r³ · mean(g ⊙ x)) · scale. kAdd 0: without the dx before.
-// x, dy, dx: [tokens, n]. w: [n], then the scale.
+// x, dy, dx: [tokens, n]. w: [n], then the scale. grid: (tokens).
 //# import lib/common, $reduce
 override kCols: u32;
 override kAdd: u32 = 0u;

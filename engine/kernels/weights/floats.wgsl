@@ -1,4 +1,4 @@
-// How weights in floating point lie on the GPU: as in the file, each row padded with zeros to units of 64. The format's
+// How weights in floating point lie on the GPU: as in the file, each row padded with zeros to quant groups of 64. The format's
 // own file has kRunVecs_1, the vec4 a run of 16 takes, and how a run is read.
 //# needs kCols
 override kQuantGroups_1: u32 = (kCols + 63u) / 64u;

@@ -1,4 +1,4 @@
-// Q4_K: nibbles as they lie in the file (low: elements 0 … 31 of the unit, high: 32 … 63); a word of two scales and two
+// Q4_K: nibbles as they lie in the file (low: elements 0 … 31 of the quant group, high: 32 … 63); a word of two scales and two
 // mins, six bits in a byte each; d and dmin (f16) for each block of 256. 148 bytes for 256.
 //# import weights/quant_group
 const kQuantVecs_1 = 2u;

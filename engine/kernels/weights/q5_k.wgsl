@@ -1,4 +1,4 @@
-// Q5_K: as Q4_K, and two words of fifth bits behind each unit's scales: bit i of byte j of a word belongs to element
+// Q5_K: as Q4_K, and two words of fifth bits behind each quant group's scales: bit i of byte j of a word belongs to element
 // 4 i + j of the half it stands for. 180 bytes for 256.
 //# import weights/quant_group
 const kQuantVecs_1 = 2u;

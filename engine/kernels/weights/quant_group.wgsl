@@ -1,7 +1,7 @@
-// How every whole-number encoding lies on the GPU: row after row, each row the quants of its units of 64 weights, then
+// How every whole-number encoding lies on the GPU: row after row, each row the quants of its quant groups of 64 weights, then
 // the words that scale them, padded to 16 bytes. The format's own file says how many of each there are:
-//   kQuantVecs_1 vec4 a unit, kScaleWords_1 words a unit, kBlockWords_1 words for every four units.
-// A unit is four runs of 16 neighbouring weights: weight = scale · byte − shift, bytes from −128 to 127.
+//   kQuantVecs_1 vec4 a quant group, kScaleWords_1 words a quant group, kBlockWords_1 words for every four quant groups.
+// A quant group is four runs of 16 neighbouring weights: weight = scale · byte − shift, bytes from −128 to 127.
 //# needs w, kCols
 struct QuantGroup_1 {
     q0: vec4u, q1: vec4u, q2: vec4u, q3: vec4u,
@@ -9,19 +9,19 @@ struct QuantGroup_1 {
     shift: vec4f,
 }
 
-const kApart_1 = false;  // a unit's runs are neighbours
+const kApart_1 = false;  // a quant group's runs are neighbours
 
 // Unit u of a row. What is asked for early takes few registers until it is used: Weights, the format's own, is what is
-// loaded, and unit_of unpacks it.
+// loaded, and quant_group_of unpacks it.
 fn quant_group_1(row: u32, u: u32) -> QuantGroup_1 { return quant_group_of_1(weights_1(row, u)); }
 
 override kQuantGroups_1: u32 = (kCols + 63u) / 64u;
 override kRowVecs_1: u32 = kQuantVecs_1 * kQuantGroups_1 + (kScaleWords_1 * kQuantGroups_1 + kBlockWords_1 * ((kQuantGroups_1 + 3u) / 4u) + 3u) / 4u;
 
-// vec4 i of a unit.
+// vec4 i of a quant group.
 fn quants_1(row: u32, u: u32, i: u32) -> vec4u { return w[row * kRowVecs_1 + u * kQuantVecs_1 + i]; }
 
-// Word i of those behind the row's quants: all units' scales first.
+// Word i of those behind the row's quants: all quant groups' scales first.
 fn scale_word_1(row: u32, i: u32) -> u32 { return w[row * kRowVecs_1 + kQuantVecs_1 * kQuantGroups_1 + i / 4u][i % 4u]; }
 
 fn low_nibbles_1(v: vec4u) -> vec4u { return v & vec4u(0x0F0F0F0Fu); }
