@@ -148,7 +148,7 @@ MESSAGE(
     MEMBER(memory,
            "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "
            "context, and of the table of per_layer_embeddings, which may stay in the file")
-        .as("{ weights: number; kv_format: string; per_layer_embeddings?: number; [at: string]: number | string }"),
+        .as("{ weights: number; kv_format: string; [at: string]: number | string }"),
     MEMBER(supported, "whether it can be run"), MEMBER(reason, "why not"),
     MEMBER(quantization, "types in the order of the bytes they take"), MEMBER(tokenizer, "if the file has one"),
     MEMBER(gpu, "once loaded there"));

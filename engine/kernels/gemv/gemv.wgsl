@@ -50,7 +50,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let place = t / kThreadsPerRow * kOutputs;
     let first = group.x * kGroupOutputs + place;
     let slot = first_slot(token) + group.z;
-    let rows = w_rows(first) + base_row(slot);
+    let base = base_row(slot);
+    let rows = w_rows(first) + base;
     var ahead: Ahead;
     if (kPrefetch == 1u) { ahead = loaded_ahead(rows, min(lane, kQuantGroups_1 - 1u)); }
     var others = vec4f();  // asked for now: at the end everybody would wait for them

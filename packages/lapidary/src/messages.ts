@@ -186,7 +186,7 @@ export type ModelDescription = {
      * Bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest context, and of
      * the table of per_layer_embeddings, which may stay in the file.
      */
-    memory?: { weights: number; kv_format: string; per_layer_embeddings?: number; [at: string]: number | string };
+    memory?: { weights: number; kv_format: string; [at: string]: number | string };
     /** Whether it can be run. */
     supported: boolean;
     /** Why not. */
