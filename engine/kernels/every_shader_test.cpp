@@ -53,7 +53,7 @@ std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
     const gpu::Info info;
     for (const check::Case& test : suite.cases()) {
         for (const gpu::Element element : {gpu::Element::f32, gpu::Element::limbs}) {
-            constexpr size_t kMaxArrays = 10;
+            constexpr size_t kMaxArrays = 12;
             std::vector<gpu::Tensor> arrays;
             for (gpu::Id id = 1; id <= kMaxArrays; ++id) arrays.push_back({.at = {id, 0, 1 << 20}, .element = element});
             for (const check::Launch& launch : test.launches) {
@@ -63,7 +63,6 @@ std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
             }
         }
     }
-    if (has_slot(suite.kernel, "visible")) add({{"visible", find_module("attention/visible_rows")}});
     return out;
 }
 

@@ -163,6 +163,23 @@ Array Cache::array() const {
     return out;
 }
 
+Array joined(std::span<const Array> caches) {
+    Array out = caches.front();
+    for (const Array& one : caches.subspan(1)) {
+        const auto append = [](auto& to, size_t at, const auto& from, size_t begin, size_t end) {
+            to.insert(to.begin() + ptrdiff_t(at), from.begin() + ptrdiff_t(begin), from.begin() + ptrdiff_t(end));
+        };
+        const size_t row_bytes = kv_row(out.cache.kv, out.cache.dim).bytes;
+        const size_t rows_end = one.cache.rows * row_bytes;
+        append(out.before, out.before.size() - 4 * kMarginWords, one.before, rows_end,
+               one.before.size() - 4 * kMarginWords);
+        append(out.before, out.cache.rows * row_bytes, one.before, 0, rows_end);
+        append(out.expected, out.expected.size() - kMarginWords, one.expected, 0, one.expected.size() - kMarginWords);
+        out.cache.rows += one.cache.rows;
+    }
+    return out;
+}
+
 Found attend(std::span<const double> q, const Cache& keys, const Cache& values, uint32_t kv_head, uint32_t begin,
              uint32_t end) {
     std::vector<double> weights;

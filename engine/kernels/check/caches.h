@@ -51,6 +51,9 @@ struct Cache {
     [[nodiscard]] Array array() const;
 };
 
+// Those of several sequences as one: rows of all of them, then the scales of all. Each is as Cache::array() made it.
+Array joined(std::span<const Array> caches);
+
 // softmax(q · Kᵀ) · V over the keys [begin, end), before it is divided by the sum.
 struct Found {
     std::vector<double> values;  // Σ p · v

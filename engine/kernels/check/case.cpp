@@ -32,6 +32,11 @@ Array given(std::vector<uint8_t> bytes) {
     return {.before = std::move(bytes)};
 }
 
+Array given(std::span<const VisibleRow> rows) {
+    static_assert(sizeof(VisibleRow) == 4 * sizeof(uint32_t));
+    return {.before = bytes_of(rows, kMargin), .element = Element::u32};
+}
+
 Array in_place(std::span<const float> values) {
     Array out = given(values);
     out.expected.assign(values.size() + kMargin, kUntouched);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "kernels/attention/visible_table.h"
 #include "kernels/check/random.h"
 #include "kernels/dispatch.h"
 
@@ -42,6 +43,7 @@ struct Array {
 Array given(std::span<const float> values);
 Array given(std::span<const uint32_t> values);
 Array given(std::vector<uint8_t> bytes);
+Array given(std::span<const VisibleRow> rows);
 // Read and written; what is not assigned in `expected` must not change.
 Array in_place(std::span<const float> values);
 // Written only: noise before, and a margin behind that must not change.
