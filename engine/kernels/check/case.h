@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/checked.h"
+#include "base/task.h"
 #include "kernels/attention/visible_table.h"
 #include "kernels/check/random.h"
 #include "kernels/dispatch.h"
@@ -54,10 +56,14 @@ Array step(uint32_t position, uint32_t tokens);
 // A case's arrays on the GPU, in their order. What their rows are the case knows.
 using Tensors = std::span<const gpu::Tensor>;
 
+// What the host does between two launches, when the first is done and before the second begins.
+using HostStep = Task<Status> (*)(gpu::Device& device, Tensors arrays, Cancel cancel);
+
 struct Launch {
     std::function<Result<Dispatch>(const Target&, Tensors)> op;
     std::optional<Grid> grid = {};  // instead of the op's: more workgroups than have anything to do
     uint32_t times = 1;             // one after the other
+    HostStep then = nullptr;
 };
 
 // `make` gives the op for the arrays.

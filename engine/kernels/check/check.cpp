@@ -93,8 +93,16 @@ Task<Result<std::vector<Bytes>>> execute(gpu::Device& device, const Job& job, co
     Program program(made, step, cancel);
     for (const Launch& launch : job.test.launches) {
         for (uint32_t i = 0; i < launch.times; ++i) program.add(Launched{launch, all});
+        if (launch.then != nullptr) program.host_step(job.test.shape);
     }
-    device.run(CO_TRY(co_await program.compile()));
+    const std::vector<gpu::Id> segments = CO_TRY(co_await program.compile_segments());
+    size_t segment = 0;
+    for (const Launch& launch : job.test.launches) {
+        if (launch.then == nullptr) continue;
+        device.run(segments[segment++]);
+        CO_TRY(co_await launch.then(device, all, cancel));
+    }
+    device.run(segments[segment]);
     std::vector<Bytes> out;
     for (size_t i = 0; i < arrays.size(); ++i) {
         if (arrays[i].expected.empty()) {

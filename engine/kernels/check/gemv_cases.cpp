@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include "base/byte_source.h"
 #include "kernels/check/caches.h"
 #include "kernels/check/limbs.h"
 #include "kernels/check/norms.h"
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
 #include "kernels/gemv/gemv.h"
+#include "kernels/moe/moe_route.h"
 
 namespace lapidary::kernels::check::gemv_cases {
 namespace {
@@ -156,6 +159,87 @@ Case described(const Test& test) {
     return out;
 }
 
+// Experts of which not all are on the GPU at once: those that the router has chosen are told to the host, and the product
+// reads where the host says that they are. Here every one is somewhere, in another order.
+constexpr uint32_t kStreamed = 7;
+constexpr uint32_t kStreamedSlots = 6;  // three of each of two tokens
+
+uint32_t place_of(uint32_t expert) {
+    return (5 * expert + 3) % kStreamed;
+}
+
+// The host's part: the router's experts are read, and their places written.
+Task<Status> place_experts(gpu::Device& device, Tensors t, Cancel cancel) {
+    constexpr size_t kBytes = kStreamedSlots * sizeof(uint32_t);
+    Bytes bytes = CO_TRY(co_await device.read(t[10].at.buffer, 0, kBytes, cancel));
+    for (size_t at = 0; at < kBytes; at += sizeof(uint32_t)) {
+        uint32_t word = 0;
+        std::memcpy(&word, &bytes[at], sizeof word);
+        word = place_of(word);
+        std::memcpy(&bytes[at], &word, sizeof word);
+    }
+    device.write(t[4].at.buffer, 0, bytes);
+    co_return Status{};
+}
+
+// As for every product, with the places instead of the experts; logits, scales, ids, weights of the router
+std::vector<Array> routed_arrays(const Test& test, Random& random) {
+    const Product& p = test.product;
+    Operands operands = operands_of(p, random);
+    const Input input = input_of(test.prologue, p, random);
+    std::vector<float> logits(size_t(p.tokens) * kStreamed);
+    Array ids = written(random, operands.chosen.size(), Element::u32);
+    Array places = written(random, operands.chosen.size(), Element::u32);
+    for (uint32_t t = 0; t < p.tokens; ++t) {
+        // Every slot is sure of its expert, and they are not in order.
+        const uint32_t first = random.below(kStreamed);
+        for (uint32_t e = 0; e < kStreamed; ++e)
+            logits[size_t(t) * kStreamed + (first + 3 * e) % kStreamed] = -float(e);
+        for (uint32_t slot = 0; slot < p.slots; ++slot) {
+            const size_t at = size_t(t) * p.slots + slot;
+            const uint32_t expert = (first + 3 * slot) % kStreamed;
+            operands.chosen[at] = place_of(expert);
+            ids.expected[at] = expert;
+            places.expected[at] = place_of(expert);
+        }
+    }
+    Array y = y_of(p, operands, input.values, random);
+    Array weights = written(random, operands.chosen.size());
+    weights.expected.clear();  // seen to elsewhere
+    return {given(operands.w.packed),
+            input.x,
+            input.delta,
+            input.norms,
+            std::move(places),
+            step(0, p.tokens),
+            input.h,
+            std::move(y),
+            given(logits),
+            given(std::vector<float>(kStreamed, 1)),
+            std::move(ids),
+            std::move(weights)};
+}
+
+Case routed(const Test& test) {
+    const Product& p = test.product;
+    const auto route = [p](const Target& target, Tensors t) {
+        return MoeRoute{.logits = t[8],
+                        .scales = t[9],
+                        .ids = t[10],
+                        .weights = t[11],
+                        .experts = p.experts,
+                        .used = p.slots,
+                        .rows = p.tokens}
+            .dispatch(target);
+    };
+    return {.shape = shape_of(p) + ", placed by the host",
+            .weights = p.type,
+            .limit = limit_of(p),
+            .launches = {{.op = route, .then = place_experts},
+                         {[test](const Target& target, Tensors t) { return gemv(test, target, t); }}},
+            .arrays = [test](Random& random) { return routed_arrays(test, random); }};
+}
+
 using enum TensorType;
 using enum EpilogueKind;
 constexpr PrologueShape kFloats{};
@@ -230,6 +314,10 @@ std::vector<Case> all() {
     add({{.type = q4_0, .cols = 96, .out = 24, .tokens = 2, .experts = 7, .slots = 3, .x_per_slot = true},
          {128, 2, 2, true},
          kFloats});
+    out.push_back(
+        routed({{.type = q4_0, .cols = 96, .out = 24, .tokens = 2, .experts = kStreamed, .slots = kStreamedSlots / 2},
+                {128, 2, 2, true},
+                kFloats}));
     return out;
 }
 
