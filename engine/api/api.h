@@ -30,6 +30,8 @@ struct DataSet;
 
 namespace lapidary::api {
 
+struct SessionCreateArgs;
+
 struct Reply {
     Json json = Json::object();
     Bytes blob;
@@ -167,10 +169,9 @@ class Api {
     void tell_event(const Call& call, Generation& generation, const chat::Event& event);
     // From the arguments to what is needed to follow them.
     Status prepare(Call& call, OpenSession& open, Generation& generation);
-    // `backend`, `kv` and `block` as in SessionCreateArgs.
+    // `context` is settled; all else is as in the arguments.
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context,
-                                                           std::string_view backend, std::string_view kv,
-                                                           uint32_t block = infer::kMaxBlock);
+                                                           const SessionCreateArgs& args);
 
     // train_methods.cpp
     Task<Result<Reply>> train_create(Call& call);

@@ -36,18 +36,21 @@ Result<KvFormat> Api::kv_of(std::string_view name) {
 }
 
 Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, OpenModel& model, uint32_t context,
-                                                            std::string_view backend, std::string_view kv,
-                                                            uint32_t block) {
+                                                            const SessionCreateArgs& args) {
     const auto config = CO_TRY(model.config());
     auto open = std::make_shared<OpenSession>();
     const auto with = [&](std::unique_ptr<Runner> runner) {
         open->session = std::make_unique<infer::Session>(std::move(runner), [this] { return host_.now(); });
         return open;
     };
+    std::string_view backend = args.backend;
     if (backend.empty()) backend = model.gpu_weights != nullptr ? "gpu" : "cpu";
     if (backend == "gpu" && model.gpu_weights != nullptr) {
-        auto runner = CO_TRY(co_await infer::GpuRunner::create(
-            model.gpu_weights, {.context = context, .kv = CO_TRY(kv_of(kv)), .block = block}, call.cancel));
+        const infer::GpuOptions options{.context = context,
+                                        .kv = CO_TRY(kv_of(args.kv)),
+                                        .block = uint32_t(args.block),
+                                        .shares_scratch = args.share_scratch};
+        auto runner = CO_TRY(co_await infer::GpuRunner::create(model.gpu_weights, options, call.cancel));
         open->gpu = runner.get();
         co_return with(std::move(runner));
     }
@@ -71,8 +74,7 @@ Task<Result<Reply>> Api::session_create(Call& call) {
     const int64_t longest = CO_TRY(model->config())->context_length;
     const int64_t context = args.context.value_or(std::min<int64_t>(kDefaultContext, longest));
     CO_TRY(check_between("context", context, 1, longest));
-    auto open =
-        CO_TRY(co_await new_session(call, *model, uint32_t(context), args.backend, args.kv, uint32_t(args.block)));
+    auto open = CO_TRY(co_await new_session(call, *model, uint32_t(context), args));
     open->model = model;
     const uint32_t id = ++last_id_;
     sessions_.emplace(id, std::move(open));

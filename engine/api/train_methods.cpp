@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/chat_prompt.h"
 #include "api/describe.h"
+#include "api/messages/session.h"
 #include "api/messages/train.h"
 #include "infer/answer.h"
 #include "train/cpu_backend.h"
@@ -236,8 +237,9 @@ Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_
     const auto config = CO_TRY(training.model->config());
     const auto tokenizer = CO_TRY(training.model->tokenizer());
     const Call own{.id = call.id, .args = {}, .blob = {}, .cancel = {}};
-    const auto open = CO_TRY(co_await new_session(
-        own, *training.model, std::min(kSampleContext, config->context_length), training.backend, ""));
+    const SessionCreateArgs wanted{.context = {}, .backend = training.backend, .kv = {}};
+    const auto open =
+        CO_TRY(co_await new_session(own, *training.model, std::min(kSampleContext, config->context_length), wanted));
     auto adapter = std::make_shared<const lora::Adapter>(CO_TRY(co_await training.session->backend().adapter()));
     infer::make_gpu_adapters = &infer::GpuAdapters::create;
     CO_TRY(co_await open->session->use({{.adapter = std::move(adapter)}}));

@@ -18,6 +18,7 @@ struct SessionCreateArgs {
     std::string backend;
     std::string kv;
     int64_t block = infer::kMaxBlock;
+    bool share_scratch = true;
 };
 ARGUMENTS(
     SessionCreateArgs, MEMBER(model, "its number"),
@@ -27,7 +28,10 @@ ARGUMENTS(
     MEMBER(block,
            "tokens that go through the GPU's layers together: 512 unless told, and fewer where a driver ends what "
            "takes long")
-        .between(1, infer::kMaxBlock));
+        .between(1, infer::kMaxBlock),
+    MEMBER(share_scratch,
+           "for tests: without it the GPU's intermediate results have a buffer each, which takes more memory and "
+           "changes no bit"));
 
 struct SessionCreateResult {
     Id session = 0;

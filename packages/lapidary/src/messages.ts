@@ -792,6 +792,11 @@ export type SessionCreateArgs = {
      * long.
      */
     block?: number | undefined;
+    /**
+     * For tests: without it the GPU's intermediate results have a buffer each, which takes more memory and changes no
+     * bit.
+     */
+    share_scratch?: boolean | undefined;
 };
 
 export type SessionCreateResult = {
