@@ -190,9 +190,10 @@ struct GpuModel::Loader {
         }
         out_layer.expert_gate_up = CO_TRY(co_await matrix({&w.expert_gate_up}));
         out_layer.expert_down = CO_TRY(co_await matrix({&w.expert_down}));
-        for (const Weight* v : {&w.attn_norm, &w.attn_q_norm, &w.attn_k_norm, &w.post_attention_norm, &w.ffn_norm,
-                                &w.post_ffw_norm, &w.layer_output_scale, &w.post_norm, &w.router_scale,
-                                &w.expert_down_scale, &w.pre_ffw_norm_2, &w.post_ffw_norm_1, &w.post_ffw_norm_2}) {
+        for (const Weight* v :
+             {&w.attn_norm, &w.attn_q_norm, &w.attn_k_norm, &w.post_attention_norm, &w.ffn_norm, &w.post_ffw_norm,
+              &w.layer_output_scale, &w.encoder_output_scale, &w.post_norm, &w.router_scale, &w.expert_down_scale,
+              &w.pre_ffw_norm_2, &w.post_ffw_norm_1, &w.post_ffw_norm_2}) {
             CO_TRY(co_await vector(*v));
         }
         co_return out_layer;

@@ -6,7 +6,7 @@ void TransformerLayer::run(Ops& ops, Residual& h, const Pass& pass) const {
     attention(ops, h, pass);
     feed_forward(ops, h);
     if (model_.config.per_layer_width > 0) per_layer_input(ops, h);
-    const Norm scale = norm(w_.layer_output_scale);
+    const Norm scale = norm(w_.output_scale(pass.region));
     if (!scale.empty()) h.scale(scale[0]);
 }
 

@@ -20,6 +20,7 @@ struct Pass {
     std::vector<kernels::KvView> kv;  // of each layer; empty where it stores none
     uint32_t context = 0;
     Depth depth = Depth::all;
+    model::Region region = model::Region::prompt;
     gpu::Tensor normed = {};  // [rows, width]: where what the head reads goes
 };
 

@@ -286,5 +286,21 @@ TEST(Weights, MissingOutputScaleAndRopeFrequenciesAreFine) {
     EXPECT_FALSE(weights->layers[2].layer_output_scale.present());
 }
 
+TEST(Weights, PromptsHaveTheirOwnOutputScaleWhereTheFileHasOne) {
+    Draft file = draft("26B-A4B");
+    file.tensors.push_back({"blk.2.enc_layer_output_scale.weight", {1}});
+    const auto weights = weights_of(file.header());
+    ASSERT_TRUE(weights) << weights.error().message;
+    const LayerWeights& with = weights->layers[2];
+    EXPECT_EQ(with.output_scale(Region::prompt).name, "blk.2.enc_layer_output_scale.weight");
+    EXPECT_EQ(with.output_scale(Region::canvas).name, "blk.2.layer_output_scale.weight");
+    const LayerWeights& without = weights->layers[3];
+    EXPECT_EQ(without.output_scale(Region::prompt).name, "blk.3.layer_output_scale.weight");
+    EXPECT_EQ(without.output_scale(Region::canvas).name, "blk.3.layer_output_scale.weight");
+    size_t seen = 0;
+    weights->for_each([&](const Weight& weight) { seen += size_t{weight.name.contains(".enc_layer_output_scale")}; });
+    EXPECT_EQ(seen, 1u);
+}
+
 }  // namespace
 }  // namespace lapidary::model

@@ -23,7 +23,7 @@ constexpr std::array kLayerMembers = {
     &LayerWeights::expert_gate,     &LayerWeights::expert_up,
     &LayerWeights::expert_down,     &LayerWeights::expert_down_scale,
     &LayerWeights::pre_ffw_norm_2,  &LayerWeights::post_ffw_norm_1,
-    &LayerWeights::post_ffw_norm_2,
+    &LayerWeights::post_ffw_norm_2, &LayerWeights::encoder_output_scale,
 };
 
 std::string shape_text(std::span<const uint64_t> ne) {
@@ -86,6 +86,7 @@ class Finder {
         out.ffn_down = TRY(required(blk, {"ffn_down.weight"}, {layer.ffn, d}));
         out.post_ffw_norm = TRY(required(blk, {"post_ffw_norm.weight", "ffn_post_norm.weight"}, {d}));
         out.layer_output_scale = TRY(optional(blk, {"layer_output_scale.weight", "layer_scalar"}, {1}));
+        out.encoder_output_scale = TRY(optional(blk, {"enc_layer_output_scale.weight"}, {1}));
         if (const uint64_t p = config_.per_layer_width; p > 0) {
             out.inp_gate = TRY(required(blk, {"inp_gate.weight"}, {d, p}));
             out.proj = TRY(required(blk, {"proj.weight"}, {p, d}));

@@ -25,22 +25,26 @@ struct Weight {
     [[nodiscard]] uint64_t elements() const { return cols * rows * slices; }
 };
 
+// Which part of a text rows are: what is settled, or a canvas whose tokens are still being chosen, all of them together.
+enum class Region : uint8_t { prompt, canvas };
+
 // Shapes as [rows, cols] here: attn_q maps d to heads · head_dim, so it is [q_width, d].
 struct LayerWeights {
-    Weight attn_norm;            // [d]
-    Weight attn_q;               // [q_width, d]
-    Weight attn_k;               // [kv_width, d]   only where the layer owns its K and V
-    Weight attn_v;               // [kv_width, d]   absent where values are the raw keys
-    Weight attn_q_norm;          // [head_dim]
-    Weight attn_k_norm;          // [head_dim]      only where the layer owns its K and V
-    Weight attn_output;          // [d, q_width]
-    Weight post_attention_norm;  // [d]
-    Weight ffn_norm;             // [d]
-    Weight ffn_gate;             // [ffn, d]
-    Weight ffn_up;               // [ffn, d]
-    Weight ffn_down;             // [d, ffn]
-    Weight post_ffw_norm;        // [d]
-    Weight layer_output_scale;   // [1]             absent means 1
+    Weight attn_norm;             // [d]
+    Weight attn_q;                // [q_width, d]
+    Weight attn_k;                // [kv_width, d]   only where the layer owns its K and V
+    Weight attn_v;                // [kv_width, d]   absent where values are the raw keys
+    Weight attn_q_norm;           // [head_dim]
+    Weight attn_k_norm;           // [head_dim]      only where the layer owns its K and V
+    Weight attn_output;           // [d, q_width]
+    Weight post_attention_norm;   // [d]
+    Weight ffn_norm;              // [d]
+    Weight ffn_gate;              // [ffn, d]
+    Weight ffn_up;                // [ffn, d]
+    Weight ffn_down;              // [d, ffn]
+    Weight post_ffw_norm;         // [d]
+    Weight layer_output_scale;    // [1]             absent means 1
+    Weight encoder_output_scale;  // [1]             of rows that are prompt, where these have a scale of their own
 
     // Per-layer embeddings (P > 0).
     Weight inp_gate;   // [P, d]
@@ -60,6 +64,10 @@ struct LayerWeights {
     Weight post_ffw_norm_2;    // [d]
 
     [[nodiscard]] bool is_moe() const { return router.present(); }
+    // What a layer's result is multiplied with: of a prompt, or of a canvas that is still being written.
+    [[nodiscard]] const Weight& output_scale(Region region) const {
+        return region == Region::prompt && encoder_output_scale.present() ? encoder_output_scale : layer_output_scale;
+    }
 };
 
 struct WeightTable {

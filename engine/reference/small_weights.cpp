@@ -20,7 +20,8 @@ SmallWeights decode_small(const model::Config& config, const model::WeightTable&
                        .pre_ffw_norm_2 = decoded(layer.pre_ffw_norm_2),
                        .post_ffw_norm_1 = decoded(layer.post_ffw_norm_1),
                        .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
-        if (layer.layer_output_scale.present()) v.output_scale = decoded(layer.layer_output_scale)[0];
+        const model::Weight& scale = layer.output_scale(model::Region::prompt);
+        if (scale.present()) v.output_scale = decoded(scale)[0];
         out.layers.push_back(std::move(v));
     }
     out.output_norm = decoded(table.output_norm);

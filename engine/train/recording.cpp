@@ -11,7 +11,7 @@ using gpu::Tensor;
 using kernels::Weights;
 
 float Recording::output_scale(uint32_t layer) const {
-    const std::vector<float> scale = vector(model.table().layers[layer].layer_output_scale);
+    const std::vector<float> scale = vector(model.table().layers[layer].output_scale(model::Region::prompt));
     return scale.empty() ? 1.0f : scale[0];
 }
 
