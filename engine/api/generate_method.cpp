@@ -100,21 +100,21 @@ Result<ToolChoice> tool_choice(const Json& choice) {
 }
 
 // What a call must look like when one is demanded.
-Result<std::shared_ptr<const grammar::Program>> demanded_call(const ToolChoice& choice, const chat::Conversation& talk,
-                                                              const tokenizer::Tokenizer& tokenizer) {
+Task<grammar::ProgramResult> demanded_call(const ToolChoice& choice, const chat::Conversation& talk,
+                                           const tokenizer::Tokenizer& tokenizer, Breathe breathe) {
     for (const std::string_view marker : {chat::kCallOpen, chat::kCallClose, chat::kQuote}) {
         if (!tokenizer.find(marker))
-            return fail(Code::unsupported, "this model cannot call tools: it has no {}", marker);
+            co_return fail(Code::unsupported, "this model cannot call tools: it has no {}", marker);
     }
     std::vector<chat::Tool> tools;
     for (const chat::Tool& tool : talk.tools) {
         if (choice.name.empty() || tool.name == choice.name) tools.push_back(tool);
     }
     if (tools.empty()) {
-        return fail(Code::invalid_argument, "'tool_choice' demands a call of '{}', and 'tools' has no such tool",
-                    choice.name.empty() ? "any tool" : printable(choice.name));
+        co_return fail(Code::invalid_argument, "'tool_choice' demands a call of '{}', and 'tools' has no such tool",
+                       choice.name.empty() ? "any tool" : printable(choice.name));
     }
-    return grammar::compile_calls(tools);
+    co_return co_await grammar::compile_calls(tools, std::move(breathe));
 }
 
 std::unexpected<Error> complete_already() {
@@ -166,7 +166,6 @@ Status Api::prepare(Call& call, OpenSession& open, Generation& out) {
     out.answered = TRY(continued_tokens(out.args.continue_tokens, *out.tokenizer));
     out.overflow = TRY(overflow_from(out.args.overflow));
     out.options.top_logprobs = uint32_t(out.args.logprobs.value_or(0));
-    out.content_form = TRY(grammar::compile_response_format(out.args.response_format));
     const auto progress = progress_of(call);
     out.listener.on_prompt = [progress](uint32_t done, uint32_t total) { progress(done, total); };
     out.listener.is_end = [tokenizer = out.tokenizer](int32_t token) { return tokenizer->is_end_of_generation(token); };
@@ -178,6 +177,8 @@ Task<Result<Reply>> Api::session_generate(Call& call) {
     CO_TRY(read_message(call.args, generation.args));
     const auto open = CO_TRY(take_session(generation.args.session));
     CO_TRY(prepare(call, *open, generation));
+    generation.content_form =
+        CO_TRY(co_await grammar::compile_response_format(generation.args.response_format, breathe_for(call)));
     CO_TRY(co_await use_adapters(generation.args.adapters, *open));
     if (!generation.args.messages.is_null()) co_return co_await generate_chat(call, *open, generation);
     co_return co_await generate_text(call, *open, generation);
@@ -253,12 +254,15 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     const ToolChoice choice = CO_TRY(tool_choice(generation.args.tool_choice));
     const bool demanded = choice.kind == ToolChoice::Kind::required;
     const bool forbidden = choice.kind == ToolChoice::Kind::none || conversation.tools.empty();
+    const auto call_form =
+        demanded ? CO_TRY(co_await demanded_call(choice, conversation, *generation.tokenizer, breathe_for(call)))
+                 : nullptr;
     if (generation.content_form != nullptr || demanded) {
         generation.format.emplace(
             *generation.tokenizer, CO_TRY(open.model->token_texts()),
             infer::AnswerFormatOptions{
                 .content = generation.content_form,
-                .call = demanded ? CO_TRY(demanded_call(choice, conversation, *generation.tokenizer)) : nullptr,
+                .call = call_form,
                 .calls = demanded ? Calls::required : (forbidden ? Calls::forbidden : Calls::possible),
                 .thoughts = thinking,
                 .start = prompt.end});

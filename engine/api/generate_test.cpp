@@ -99,6 +99,34 @@ TEST_F(GenerateTest, RefusesASchemaItCannotFollow) {
     EXPECT_NE(refusal({{"response_format", {{"type", "xml"}}}}).find("response_format"), std::string::npos);
 }
 
+TEST_F(GenerateTest, ALargeSchemaHoldsNobodyUpAndCanBeGivenUp) {
+    json large = {{"type", "object"}};
+    for (int i = 0; i < 200; ++i) {
+        large["properties"]["p" + std::to_string(i)] = {{"pattern", "^([a-z]{1,9}\\d){" + std::to_string(i) + "}$"}};
+    }
+    large["properties"]["refused_in_the_end"] = {{"unevaluatedItems", false}};
+    const auto begin = [&](json request) {
+        request["session"] = session;
+        api.call(++last, "session.generate", request.dump(), {});
+        EXPECT_FALSE(host.finished.contains(last));
+        return last;
+    };
+    const json form = {{"prompt", "Once"}, {"response_format", schema(large)}};
+    const json demand = {{"messages", {{{"role", "user"}, {"content", "Hi"}}}},
+                         {"tools", {{{"type", "function"}, {"function", {{"name", "f"}, {"parameters", large}}}}}},
+                         {"tool_choice", "required"}};
+    for (const json& request : {form, demand}) {
+        const uint32_t stopped = begin(request);
+        api.cancel(stopped);
+        EXPECT_EQ(host.finished[stopped].json["code"], "cancelled");
+        host.run(api);
+        const uint32_t refused = begin(request);
+        host.run(api);
+        EXPECT_NE(host.finished[refused].json["message"].get<std::string>().find("unevaluatedItems"),
+                  std::string::npos);
+    }
+}
+
 TEST_F(GenerateTest, TellsHowLikelyTheTokensWere) {
     const json reply = succeed({{"logprobs", 3}, {"sampling", {{"temperature", 0}}}});
     std::string text;

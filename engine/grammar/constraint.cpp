@@ -50,18 +50,24 @@ bool Constraint::differs(std::string_view text, Distinct& distinct) {
     Recogniser::State state = state_;
     for (const char c : text) {
         const bool marked = c == '[' && recogniser_.opens_distinct(state);
+        ++distinct_steps_;
         if (!distinct.read(uint8_t(c), marked)) return false;
         state = recogniser_.next(state, uint8_t(c));
     }
-    return distinct.can_differ(recogniser_, state);
+    return distinct.can_differ(recogniser_, state, distinct_steps_);
 }
 
 // The mask, but for tokens that would repeat an item. Inside a string whose end is open only those can that end it.
 std::span<const uint32_t> Constraint::without_repeats(const TokenMask& mask) {
     different_ = mask;
     recogniser_.allow(kMaskSteps);
+    distinct_steps_ = 0;
+    const bool within = distinct_.within_new_string();
     const auto look = [&](int32_t token, std::string_view text) {
-        if ((mask[size_t(token) / 32] >> (uint32_t(token) % 32) & 1) == 0) return;
+        if ((mask[size_t(token) / 32] >> (uint32_t(token) % 32) & 1) == 0 || distinct_steps_ > kMaskSteps) return;
+        // What closes no string repeats nothing.
+        if (within && text.find_first_of("\"\xFF") == std::string_view::npos) return;
+        distinct_steps_ += distinct_.weight();
         Distinct trial = distinct_;
         if (!differs(text, trial)) clear_bit(different_, token);
     };
@@ -71,7 +77,11 @@ std::span<const uint32_t> Constraint::without_repeats(const TokenMask& mask) {
     look_at(texts_->special());
     if (recogniser_.room(state_) < texts_->most_characters()) look_at(texts_->plain());
     for (const Marks::Mark& mark : marks_.inside) look(mark.token, mark.bytes);
-    exhausted_ = exhausted_ || recogniser_.exhausted();
+    steps_ = distinct_steps_ + kMaskSteps - recogniser_.steps_left();
+    if (recogniser_.exhausted() || distinct_steps_ > kMaskSteps) {
+        exhausted_ = true;
+        std::ranges::fill(different_, 0u);
+    }
     return different_;
 }
 
@@ -202,6 +212,7 @@ bool Constraint::accept(int32_t token) {
         Distinct read = distinct_;
         if (!differs(text, read)) return false;
         distinct_ = std::move(read);
+        distinct_.settle();
     }
     state_ = next;
     return true;

@@ -67,6 +67,7 @@ class Constraint {
     std::unordered_map<Recogniser::State, TokenMask> masks_;
     bool watches_ = false;  // some array's items must differ
     Distinct distinct_;
+    uint64_t distinct_steps_ = 0;  // of looking for repeated items
     TokenMask different_;
 };
 

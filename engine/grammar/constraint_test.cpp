@@ -255,6 +255,26 @@ TEST(Constraint, ItemsThatMustDifferDo) {
     EXPECT_FALSE(write("[true, false,"));
 }
 
+TEST(Constraint, TakesFewStepsHoweverManyItemsMustDiffer) {
+    Constraint constraint(
+        *compile_schema(Json::parse(R"({"type":"array","items":{"type":"string"},"uniqueItems":true})")),
+        small_texts());
+    const auto write = [&](std::string_view text) {
+        return std::ranges::all_of(text, [&](char c) { return constraint.accept(int32_t(8 + uint8_t(c))); });
+    };
+    uint64_t few = 0;
+    ASSERT_TRUE(write("[\"item 0"));
+    for (int i = 1; i <= 400; ++i) {
+        ASSERT_TRUE(write("\",\"item " + std::to_string(i)));
+        ASSERT_TRUE(has(constraint.allowed(), int32_t(8 + '"')));
+        ASSERT_TRUE(constraint.status());
+        if (i == 9) few = constraint.steps();
+        if (i > 9) ASSERT_LE(constraint.steps(), few + 2000) << i;
+    }
+    EXPECT_GT(few, 0u);
+    EXPECT_FALSE(write("\",\"item 7\""));
+}
+
 TEST(Constraint, EndsExactlyWhenTheJsonIsComplete) {
     Constraint constraint(*compile_schema(Json::parse(R"({"enum":[1,12]})")), small_texts());
     const int32_t end = small_texts()->ends()[0];

@@ -64,16 +64,27 @@ bool Distinct::end_item() {
     Level& level = levels_.back();
     level.in_item = false;
     if (!level.distinct) return true;
-    Item item{text_.substr(level.item_start), {}};
-    item.meant = meaning_of(item.written);
-    if (level.items != nullptr && std::ranges::find(*level.items, item.meant, &Item::meant) != level.items->end()) {
-        return false;
-    }
-    auto items = level.items == nullptr ? std::make_shared<std::vector<Item>>()
-                                        : std::make_shared<std::vector<Item>>(*level.items);
-    items->push_back(std::move(item));
-    level.items = std::move(items);
+    std::string item = text_.substr(level.item_start);
+    // Inside no other such array nobody needs the text any more.
+    if (distinct_levels_ == 1) text_.clear();
+    std::string meaning = meaning_of(item);
+    if (level.means(meaning)) return false;
+    level.latest.add(std::move(item), std::move(meaning));
     return true;
+}
+
+void Distinct::settle() {
+    for (Level& level : levels_) {
+        if (level.latest.written.empty()) continue;
+        if (level.items == nullptr) {
+            level.items = std::make_shared<Items>();
+        } else if (level.items.use_count() > 1) {
+            level.items = std::make_shared<Items>(*level.items);
+        }
+        level.items->written.merge(level.latest.written);
+        level.items->meant.merge(level.latest.meant);
+        level.latest = {};
+    }
 }
 
 bool Distinct::read(uint8_t byte, bool marked) {
@@ -103,7 +114,7 @@ bool Distinct::read(uint8_t byte, bool marked) {
     if (byte == '[' || byte == '{') {
         begin_value(byte);
         if (byte == '[' && marked) ++distinct_levels_;
-        levels_.push_back({.array = byte == '[', .distinct = byte == '[' && marked, .items = nullptr});
+        levels_.push_back({.array = byte == '[', .distinct = byte == '[' && marked, .items = nullptr, .latest = {}});
         keep();
         return true;
     }
@@ -126,43 +137,46 @@ bool Distinct::read(uint8_t byte, bool marked) {
 }
 
 bool Distinct::watching() const {
-    return std::ranges::any_of(levels_, [](const Level& level) { return level.distinct && level.items != nullptr; });
+    return std::ranges::any_of(levels_, [](const Level& level) { return level.distinct && !level.empty(); });
 }
 
-bool Distinct::can_differ(Recogniser& recogniser, Recogniser::State state) const {
-    if (levels_.empty() || !levels_.back().distinct || levels_.back().items == nullptr) return true;
+bool Distinct::within_new_string() const {
+    if (quote_ == 0 || levels_.empty()) return false;
+    const Level& level = levels_.back();
+    return !level.distinct || !level.in_item || !level.begins(std::string_view(text_).substr(level.item_start));
+}
+
+bool Distinct::can_differ(Recogniser& recogniser, Recogniser::State state, uint64_t& steps) const {
+    if (levels_.empty() || !levels_.back().distinct || levels_.back().empty()) return true;
     const Level& level = levels_.back();
     // Between an item and the comma there is nothing to decide yet.
     const size_t last = text_.find_last_not_of(" \n\t\r");
     if (!level.in_item && (last == std::string::npos || text_[last] != ',')) return true;
     std::string partial = level.in_item ? text_.substr(level.item_start) : "";
-    const auto begins = [&](const Item& item) { return item.written.starts_with(partial); };
-    if (std::ranges::none_of(*level.items, begins)) return true;
-    size_t steps = 0;
-    return differs(recogniser, state, partial, steps);
+    if (!level.begins(partial)) return true;
+    return differs(recogniser, state, partial, steps, steps + kMaxLookAhead);
 }
 
 // Along the items there are, until some byte leaves all of them.
-bool Distinct::differs(Recogniser& recogniser, Recogniser::State state, std::string& partial, size_t& steps) const {
-    const std::vector<Item>& items = *levels_.back().items;
-    const bool whole = std::ranges::find(items, partial, &Item::written) != items.end();
+bool Distinct::differs(Recogniser& recogniser, Recogniser::State state, std::string& partial, uint64_t& steps,
+                       uint64_t until) const {
+    const Level& level = levels_.back();
+    const bool whole = level.has(partial);
     for (uint32_t byte = 0; byte < 256; ++byte) {
         const Recogniser::State next = recogniser.next(state, uint8_t(byte));
         if (next == Recogniser::kDead) continue;
-        if (++steps > kMaxLookAhead) return true;
+        if (++steps > until) return true;
         const bool blank = is_blank(uint8_t(byte));
         if (partial.empty() && blank) {
-            if (differs(recogniser, next, partial, steps)) return true;
+            if (differs(recogniser, next, partial, steps, until)) return true;
             continue;
         }
         if (whole && (blank || byte == ',' || byte == ']' || byte == '}')) continue;
         partial += char(byte);
-        const auto begins = [&](const Item& item) { return item.written.starts_with(partial); };
-        bool out = std::ranges::none_of(items, begins);
+        bool out = !level.begins(partial);
         if (!out) {
-            const bool ended = std::ranges::find(items, partial, &Item::written) != items.end() &&
-                               (byte == '"' || byte == kCallQuote || byte == ']' || byte == '}');
-            out = !ended && differs(recogniser, next, partial, steps);
+            const bool ended = level.has(partial) && (byte == '"' || byte == kCallQuote || byte == ']' || byte == '}');
+            out = !ended && differs(recogniser, next, partial, steps, until);
         }
         partial.pop_back();
         if (out) return true;

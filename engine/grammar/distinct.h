@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,25 +22,55 @@ class Distinct {
     bool read(uint8_t byte, bool marked);
     // Whether there are items that the next one must not repeat.
     [[nodiscard]] bool watching() const;
-    // Whether what is being written can become an item that is not there yet. `state` is where the text is.
-    [[nodiscard]] bool can_differ(Recogniser& recogniser, Recogniser::State state) const;
+    // Whether what is being written can become an item that is not there yet. `state` is where the text is. Adds the steps that
+    // took.
+    [[nodiscard]] bool can_differ(Recogniser& recogniser, Recogniser::State state, uint64_t& steps) const;
+    // A string is being written that no item can end up as before it is closed.
+    [[nodiscard]] bool within_new_string() const;
+    // Puts the latest items where the earlier ones are. Copies made before are fast and share those.
+    void settle();
+    // What a copy takes, in steps.
+    [[nodiscard]] uint64_t weight() const { return 1 + levels_.size() + text_.size() / 64; }
 
   private:
-    struct Item {
-        std::string written;
-        std::string meant;  // the same for equal values
+    using Texts = std::set<std::string, std::less<>>;
+    struct Items {
+        Texts written;
+        Texts meant;  // the same for equal values
+        void add(std::string item, std::string meaning) {
+            written.insert(std::move(item));
+            meant.insert(std::move(meaning));
+        }
+        // Some item begins like this, or is it.
+        [[nodiscard]] bool begins(std::string_view text) const {
+            const auto next = written.lower_bound(text);
+            return next != written.end() && next->starts_with(text);
+        }
     };
     struct Level {
         bool array = false;
         bool distinct = false;
         bool in_item = false;
         size_t item_start = 0;
-        std::shared_ptr<const std::vector<Item>> items;
+        std::shared_ptr<Items> items;  // shared by copies, so never changed but by `settle`
+        Items latest;
+
+        [[nodiscard]] bool empty() const { return items == nullptr && latest.written.empty(); }
+        [[nodiscard]] bool begins(std::string_view text) const {
+            return latest.begins(text) || (items != nullptr && items->begins(text));
+        }
+        [[nodiscard]] bool has(std::string_view text) const {
+            return latest.written.contains(text) || (items != nullptr && items->written.contains(text));
+        }
+        [[nodiscard]] bool means(std::string_view text) const {
+            return latest.meant.contains(text) || (items != nullptr && items->meant.contains(text));
+        }
     };
 
     void begin_value(uint8_t byte);
     bool end_item();
-    bool differs(Recogniser& recogniser, Recogniser::State state, std::string& partial, size_t& steps) const;
+    bool differs(Recogniser& recogniser, Recogniser::State state, std::string& partial, uint64_t& steps,
+                 uint64_t until) const;
 
     std::string text_;
     std::vector<Level> levels_;

@@ -103,6 +103,19 @@ std::string JsonRules::text_of(const chat::Json& value) const {
     return out;
 }
 
+NodeId JsonRules::value_like(const chat::Json& value, NodeId next) {
+    if (dialect_ == Dialect::call || !value.is_structured() || value.empty()) return b_.literal(text_of(value), next);
+    const bool object = value.is_object();
+    NodeId node = blanks(b_.literal(object ? "}" : "]", next));
+    size_t left = value.size();
+    for (auto part = value.rbegin(); part != value.rend(); ++part) {
+        node = value_like(*part, node);
+        if (object) node = key(part.key(), colon(node));
+        if (--left > 0) node = comma(node);
+    }
+    return b_.literal(object ? "{" : "[", blanks(node));
+}
+
 NodeId JsonRules::colon(NodeId next) {
     if (dialect_ == Dialect::call) return b_.literal(":", next);
     return b_.literal(":", b_.optional(b_.literal(" ", next), next));

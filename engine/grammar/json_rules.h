@@ -49,6 +49,9 @@ class JsonRules {
     // A value, letter by letter.
     [[nodiscard]] std::string text_of(const chat::Json& value) const;
 
+    // The same with layout, where there may be some; ends in finish().
+    NodeId value_like(const chat::Json& value) { return value_like(value, ProgramBuilder::finish()); }
+
     // A string of that many characters, quotes included.
     NodeId string(uint32_t min, uint32_t max, NodeId next);
     // Any characters of a string.
@@ -75,6 +78,7 @@ class JsonRules {
 
   private:
     NodeId layout();
+    NodeId value_like(const chat::Json& value, NodeId next);
     NodeId digits(uint32_t min, uint32_t max, NodeId next);
     NodeId after_whole(NodeId next);
 

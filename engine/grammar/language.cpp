@@ -183,6 +183,20 @@ Result<Language> Language::both(const Language& other, Budget& budget) const {
     return joined(other, Joined::both, budget);
 }
 
+Result<Language> Language::both_or_shorter(const Language& other, Budget& budget, bool& whole) const {
+    auto out = both(other, budget);
+    for (const uint32_t most : {256u, 64u, 24u}) {
+        if (out || budget.spent()) break;
+        const auto shorter = both(TRY(of_length(0, most, budget)), budget);
+        if (!shorter) continue;
+        auto found = shorter->both(other, budget);
+        if (!found || found->empty()) continue;
+        out = std::move(found);
+        whole = false;
+    }
+    return out;
+}
+
 Result<Language> Language::either(const Language& other, Budget& budget) const {
     if (empty() || other.is_anything()) return other;
     if (other.empty() || is_anything()) return *this;

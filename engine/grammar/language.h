@@ -32,6 +32,8 @@ class Language {
     static Result<Language> of_texts(std::vector<std::string> texts, Budget& budget);
 
     [[nodiscard]] Result<Language> both(const Language& other, Budget& budget) const;
+    // The same; where that would take too many states, of the shorter texts only, and `whole` becomes false.
+    [[nodiscard]] Result<Language> both_or_shorter(const Language& other, Budget& budget, bool& whole) const;
     [[nodiscard]] Result<Language> either(const Language& other, Budget& budget) const;
     [[nodiscard]] Result<Language> without(const Language& other, Budget& budget) const;
     [[nodiscard]] Result<Language> complement(Budget& budget) const { return anything().without(*this, budget); }

@@ -194,8 +194,8 @@ class Places {
         }
         const Language looked_for = TRY(seen.language(seen.either(ways)));
         const Language rest = TRY(language(next));
-        const Language out =
-            item.negated ? TRY(rest.without(looked_for, budget_)) : TRY(rest.both(looked_for, budget_));
+        const Language out = item.negated ? TRY(rest.without(looked_for, budget_))
+                                          : TRY(rest.both_or_shorter(looked_for, budget_, exact_));
         if (item.negated && !seen.exact()) {
             return fail(Code::invalid_argument, "the pattern looks ahead for something too large to be excluded");
         }

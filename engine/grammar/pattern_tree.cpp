@@ -43,6 +43,20 @@ std::optional<CharSet> property(std::string_view name) {
     if (name == "N" || name == "Nd" || name == "Number") return digits();
     if (name == "P" || name == "Punctuation") return CharSet::of("!\"#%&'()*,-./:;?@[\\]_{}");
     if (name == "Z" || name == "Zs") return CharSet{{' ', ' '}, {0xA0, 0xA0}, {0x2000, 0x200A}, {0x3000, 0x3000}};
+    if (name == "Regional_Indicator" || name == "RI") return CharSet{{0x1F1E6, 0x1F1FF}};
+    if (name == "Emoji_Component" || name == "EComp") {
+        return CharSet{{'#', '#'},         {'*', '*'},        {'0', '9'},         {0x200D, 0x200D},
+                       {0x20E3, 0x20E3},   {0xFE0F, 0xFE0F},  {0x1F1E6, 0x1F1FF}, {0x1F3FB, 0x1F3FF},
+                       {0x1F9B0, 0x1F9B3}, {0xE0020, 0xE007F}};
+    }
+    if (name == "Extended_Pictographic" || name == "ExtPict") {
+        return CharSet{
+            {0x231A, 0x231B},   {0x23E9, 0x23F3},   {0x25FB, 0x25FE},   {0x2600, 0x2604},   {0x2614, 0x2615},
+            {0x2648, 0x2653},   {0x26A0, 0x26A1},   {0x2705, 0x2705},   {0x2708, 0x270D},   {0x2728, 0x2728},
+            {0x2763, 0x2764},   {0x2B50, 0x2B50},   {0x1F300, 0x1F321}, {0x1F324, 0x1F393}, {0x1F39E, 0x1F3F0},
+            {0x1F3F3, 0x1F3F5}, {0x1F3F7, 0x1F3FA}, {0x1F400, 0x1F4FD}, {0x1F4FF, 0x1F53D}, {0x1F550, 0x1F567},
+            {0x1F5FA, 0x1F64F}, {0x1F680, 0x1F6C5}, {0x1F90D, 0x1F93A}, {0x1F93C, 0x1F945}, {0x1F947, 0x1F9FF}};
+    }
     return std::nullopt;
 }
 

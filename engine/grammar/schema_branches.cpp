@@ -56,7 +56,12 @@ Status SchemaBranches::add(Term& term, const Json& schema, bool negated) {
     const bool anything = target->is_boolean() ? target->get<bool>() : target->empty();
     const bool nothing = target->is_boolean() && !anything;
     if (negated ? nothing : anything) return {};
-    const Literal literal = anything || nothing ? Literal{&kFalse, false} : Literal{target, negated};
+    return add(term, anything || nothing ? Literal{&kFalse, false} : Literal{target, negated});
+}
+
+// What a long term costs, whoever looks through it, is counted here.
+Status SchemaBranches::add(Term& term, const Literal& literal) {
+    if (!document_.budget().take(1 + term.size())) return too_much_work();
     if (std::ranges::find(term, literal) == term.end()) term.push_back(literal);
     return {};
 }
@@ -90,11 +95,23 @@ Status SchemaBranches::add_member(const Branch& branch, const std::string& name,
         if (!declared && group.others != nullptr) TRY(add(term, *group.others));
     }
     if (const auto more = branch.member_terms.find(name); more != branch.member_terms.end()) {
-        for (const Literal& literal : more->second) {
-            if (std::ranges::find(term, literal) == term.end()) term.push_back(literal);
-        }
+        for (const Literal& literal : more->second) TRY(add(term, literal));
     }
     return {};
+}
+
+Result<bool> SchemaBranches::declares_by_pattern(const Branch& branch, const std::string& name) const {
+    for (const MemberGroup& group : branch.members) {
+        if (group.hidden) continue;
+        if (group.others != nullptr) return true;
+        if (group.patterns == nullptr) continue;
+        for (const auto& [pattern, ignored] : group.patterns->items()) {
+            const auto& known = document_.pattern(pattern);
+            if (!known) return std::unexpected(known.error());
+            if (known->language.has(name)) return true;
+        }
+    }
+    return false;
 }
 
 Status SchemaBranches::add_item(const Branch& branch, size_t index, Term& term) {
@@ -107,9 +124,7 @@ Status SchemaBranches::add_item(const Branch& branch, size_t index, Term& term) 
         }
     }
     if (const auto more = branch.item_terms.find(uint32_t(index)); more != branch.item_terms.end()) {
-        for (const Literal& literal : more->second) {
-            if (std::ranges::find(term, literal) == term.end()) term.push_back(literal);
-        }
+        for (const Literal& literal : more->second) TRY(add(term, literal));
     }
     return {};
 }
@@ -135,9 +150,11 @@ Result<SchemaBranches::Branches> SchemaBranches::of(const Term& term, int depth)
         branches.emplace_back();
         const std::vector<Literal> around = std::exchange(active_, {});
         const bool alone = std::exchange(alone_, term.size() == 1);
+        const int negations = std::exchange(negations_, 0);
         for (const Literal& literal : term) TRY(apply(literal, branches, depth));
         active_ = around;
         alone_ = alone;
+        negations_ = negations;
         for (Branch& branch : branches) {
             if (branch.listed) branch.values = TRY(listed(term, branch.values));
         }
@@ -221,8 +238,10 @@ Status SchemaBranches::apply(const Literal& literal, List& branches, int depth) 
     }
     if (active_.size() == kMaxApplied) return fail(Code::limit, "the schema refers to itself in too many steps");
     active_.push_back(literal);
+    negations_ += literal.negated ? 1 : 0;
     const Status done =
         literal.negated ? apply_negated(schema, branches, depth) : apply_object(schema, branches, depth);
+    negations_ -= literal.negated ? 1 : 0;
     active_.pop_back();
     return done;
 }
@@ -236,13 +255,18 @@ Status SchemaBranches::apply_object(const Json& schema, List& branches, int dept
         branches.erase(first.begin(), first.end());
     };
     set_aside();
+    if (is_nullable_choice(schema)) {
+        List nothing_but_null = TRY(copy_of(branches));
+        narrow(nothing_but_null, kNull);
+        TRY(copy_into(listed, std::move(nothing_but_null)));
+    }
     TRY(limit(schema, branches));
     set_aside();
     for (const auto& [keyword, value] : schema.items()) {
         if (branches.empty()) break;
         if (keyword == "$ref" || keyword == "$recursiveRef" || keyword == "$dynamicRef") {
             if (!value.is_string()) return document_.wrong(schema, keyword, "must be a text");
-            if (keyword != "$ref" && value != Json("#")) {
+            if (keyword != "$ref" && (value != Json("#") || !document_.is_one_resource())) {
                 return document_.wrong(schema, keyword, "is not supported: use $ref");
             }
             Term target;
@@ -264,6 +288,8 @@ Status SchemaBranches::apply_object(const Json& schema, List& branches, int dept
             };
             if (before("properties") || before("patternProperties") || before("additionalProperties")) continue;
             TRY(limit_members(schema, branches));
+        } else if (limits_elsewhere(keyword, value)) {
+            return document_.wrong(schema, keyword, "is not supported");
         }
         set_aside();
     }
@@ -460,7 +486,7 @@ Status SchemaBranches::limit_array(const Json& schema, List& branches) {
 }
 
 Status SchemaBranches::limit_members(const Json& schema, List& branches) {
-    MemberGroup group;
+    MemberGroup group{.hidden = negations_ > 0};
     for (const char* keyword : {"properties", "patternProperties"}) {
         const auto found = schema.find(keyword);
         if (found == schema.end()) continue;
@@ -673,6 +699,7 @@ Status SchemaBranches::apply_negated(const Json& schema, List& branches, int dep
         if (branch.listed) out.push_back(std::move(branch));
     }
     branches = std::move(out);
+    if (is_nullable_choice(schema)) narrow(branches, kAllTypes & ~kNull);
     return {};
 }
 
@@ -962,7 +989,7 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
     // The rest limits nothing, or has no complement that can be followed.
     if (keyword == "patternProperties" || keyword == "additionalProperties" || keyword == "propertyNames" ||
         keyword == "uniqueItems" || keyword == "unevaluatedProperties" || keyword == "unevaluatedItems" ||
-        keyword == "$dynamicRef" || keyword == "$recursiveRef") {
+        keyword == "$dynamicRef" || keyword == "$recursiveRef" || limits_elsewhere(keyword, value)) {
         const bool anything = keyword != "uniqueItems" && (value == Json(true) || (value.is_object() && value.empty()));
         if (!anything || keyword[0] == '$') leave_out(schema, keyword);
     }

@@ -6,6 +6,7 @@
 // the term. Leaving a branch out makes the language smaller, never wrong: that is done where a keyword has no complement.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,7 @@ struct MemberGroup {
     const Json* patterns = nullptr;
     const Json* others = nullptr;
     bool closed = false;  // unevaluatedProperties: the others are forbidden, unless a later group declares them
+    bool hidden = false;  // said inside `not`: it declares nothing
 };
 struct ItemGroup {
     const Json* first = nullptr;
@@ -79,6 +81,8 @@ struct Branch {
     Term names;
 
     void require(const std::string& name);
+    // Members that nobody declares are forbidden.
+    [[nodiscard]] bool closed() const { return std::ranges::any_of(members, &MemberGroup::closed); }
     // What a copy costs, in steps.
     [[nodiscard]] uint64_t weight() const;
 };
@@ -92,9 +96,12 @@ class SchemaBranches {
 
     // Adds to a term. A term that nothing satisfies has a literal that says so.
     Status add(Term& term, const Json& schema, bool negated = false);
+    Status add(Term& term, const Literal& literal);
     [[nodiscard]] static bool impossible(const Term& term);
     // Adds what a branch says about a member. False: it may be any of the additional ones, and patterns have not been looked at.
     Status add_member(const Branch& branch, const std::string& name, Term& term);
+    // Whether a member that no `properties` names is declared all the same, where all others are forbidden.
+    Result<bool> declares_by_pattern(const Branch& branch, const std::string& name) const;
     Status add_item(const Branch& branch, size_t index, Term& term);
     // The listed values that satisfy a term.
     Result<std::vector<const Json*>> listed(const Term& term, const std::vector<const Json*>& values);
@@ -134,6 +141,7 @@ class SchemaBranches {
     std::map<Term, Branches> known_;
     std::vector<Literal> active_;
     bool alone_ = true;  // the term has no other literal
+    int negations_ = 0;  // around what is being applied
     std::vector<std::unique_ptr<Json>> made_;
     std::string left_out_;
     std::string contradiction_;

@@ -29,6 +29,7 @@ Verdict SchemaCheck::check(const Json& value, const Json& schema, int depth) {
     if (!schema.is_object() || depth == kMaxCheckDepth || !document_.budget().take(schema.size() + 1)) {
         return Verdict::unsure;
     }
+    if (value.is_null() && is_nullable_choice(schema)) return Verdict::yes;
     if (const auto type = schema.find("type"); type != schema.end()) {
         const auto types = document_.types_named(*type, schema);
         if (!types) return Verdict::unsure;
@@ -80,7 +81,7 @@ Verdict SchemaCheck::check_combined(const Json& value, const Json& schema, int d
             const bool settled = one_of ? unsure == 0 || holding > 1 : unsure == 0 || holding > 0;
             out = both(out, settled ? known : Verdict::unsure);
         } else if (keyword == "$dynamicRef" || keyword == "$recursiveRef" || keyword == "unevaluatedProperties" ||
-                   keyword == "unevaluatedItems") {
+                   keyword == "unevaluatedItems" || limits_elsewhere(keyword, inner)) {
             out = both(out, Verdict::unsure);
         }
     }

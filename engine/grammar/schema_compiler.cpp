@@ -17,6 +17,8 @@ constexpr size_t kMaxContains = 3;
 // Of members times counts.
 constexpr size_t kMaxMemberNodes = 200'000;
 
+const Json kNever = false;
+
 // Words that limit nothing where they stand beside anyOf or oneOf.
 bool is_note(std::string_view keyword) {
     constexpr auto kNotes = std::to_array<std::string_view>(
@@ -66,7 +68,14 @@ Result<NodeId> SchemaCompiler::body(const Term& term) {
     std::vector<std::string> values;
     for (const Branch& one : *branches) {
         if (one.listed) {
-            for (const Json* value : one.values) values.push_back(rules_.text_of(*value));
+            for (const Json* value : one.values) {
+                if (!budget_.take(1 + value->size())) return too_much_work();
+                if (value->is_structured()) {
+                    ways.push_back(rules_.value_like(*value));
+                } else {
+                    values.push_back(rules_.text_of(*value));
+                }
+            }
         } else {
             ways.push_back(TRY(branch(one)));
         }
@@ -126,16 +135,18 @@ Result<NodeId> SchemaCompiler::number(const Branch& branch, uint8_t types) {
 
 Result<Language> SchemaCompiler::language(const Branch& branch) {
     Language out = Language::anything();
+    bool whole = true;  // nobody asks: a text is written, not judged
     for (const TextLimit& limit : branch.texts) {
         const TextFormat* format = limit.kind == TextLimit::Kind::format ? find_text_format(limit.text) : nullptr;
         if (format != nullptr) {
             out = limit.negated ? TRY(out.without(document_.outer(*format), budget_))
-                                : TRY(out.both(document_.inner(*format), budget_));
+                                : TRY(out.both_or_shorter(document_.inner(*format), budget_, whole));
             continue;
         }
         const auto& pattern = document_.pattern(limit.text);
         if (!pattern) return std::unexpected(pattern.error());
-        out = limit.negated ? TRY(out.without(pattern->language, budget_)) : TRY(out.both(pattern->language, budget_));
+        out = limit.negated ? TRY(out.without(pattern->language, budget_))
+                            : TRY(out.both_or_shorter(pattern->language, budget_, whole));
     }
     if (!branch.unlike.empty()) {
         std::vector<std::string> texts;
@@ -150,7 +161,7 @@ Result<Language> SchemaCompiler::language(const Branch& branch) {
     uint32_t max = short_enough ? kEndless : branch.max_length;
     // A text that long is not written anyway, so its end need not be counted down to.
     if (max != kEndless) max = std::min(max, std::max(min, kMaxPatternLength));
-    return out.both(TRY(Language::of_length(min, max, budget_)), budget_);
+    return out.both_or_shorter(TRY(Language::of_length(min, max, budget_)), budget_, whole);
 }
 
 // The texts that satisfy a term.
@@ -340,11 +351,9 @@ Result<NodeId> SchemaCompiler::object(const Branch& branch) {
     const auto mention = [&](const std::string& name) {
         if (names.insert(name).second) order.push_back(name);
     };
-    const bool closed = std::ranges::any_of(branch.members, &MemberGroup::closed);
-    bool evaluated = !closed;
+    const bool closed = branch.closed();
     for (const MemberGroup& group : branch.members) {
-        evaluated = evaluated || group.others != nullptr;
-        if (group.properties == nullptr) continue;
+        if (group.properties == nullptr || (closed && group.hidden)) continue;
         for (const auto& [name, ignored] : group.properties->items()) mention(name);
     }
     const size_t declared = order.size();
@@ -363,7 +372,7 @@ Result<NodeId> SchemaCompiler::object(const Branch& branch) {
         const bool left_out = i >= declared && !needed;  // spoken of, but as one of the others
         bool fits = !branch.forbidden.contains(name) && !SchemaBranches::impossible(term) &&
                     (branch.names.empty() || allowed_names.has(name));
-        if (i >= declared && !evaluated) fits = false;
+        if (i >= declared && closed) fits = fits && TRY(branches_.declares_by_pattern(branch, name));
         if (!fits || left_out) {
             if (needed) return b_.nothing();
             if (!fits) continue;
@@ -380,7 +389,7 @@ Result<NodeId> SchemaCompiler::object(const Branch& branch) {
                        });
     if (plain) return rules_.any_object();
     // In a call nothing is added to what is declared.
-    const bool may_add = evaluated && (rules_.dialect() == Dialect::json || members.empty());
+    const bool may_add = rules_.dialect() == Dialect::json || members.empty();
     const NodeId other = may_add ? TRY(other_pair(branch, names)) : ProgramBuilder::finish();
     const bool open = other != ProgramBuilder::finish();
     return this->members(members, other, open, branch.min_members, branch.max_members);
@@ -414,7 +423,10 @@ Result<std::vector<SchemaCompiler::Others>> SchemaCompiler::others(const Branch&
         }
         parts[0].names = std::move(all);
     }
+    // Not when the others are forbidden and none of those who may declare a member has a word for these names.
+    const bool closed = branch.closed();
     const auto term_of = [&](const Part& part, Term& term) -> Status {
+        bool declared = !closed;
         for (const MemberGroup& group : branch.members) {
             bool matched = false;
             if (group.patterns != nullptr) {
@@ -425,8 +437,9 @@ Result<std::vector<SchemaCompiler::Others>> SchemaCompiler::others(const Branch&
                 }
             }
             if (!matched && group.others != nullptr) TRY(branches_.add(term, *group.others));
+            declared = declared || (!group.hidden && (matched || group.others != nullptr));
         }
-        return {};
+        return declared ? Status() : branches_.add(term, kNever);
     };
     for (const std::string_view pattern : patterns) {
         const auto& known = document_.pattern(pattern);

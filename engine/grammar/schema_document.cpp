@@ -24,8 +24,13 @@ constexpr auto kTypeWords = std::to_array<TypeWord>({{"object", kObject},
                                                      {"null", kNull},
                                                      {"any", kAllTypes}});
 
-// What holds values, not schemas.
-constexpr auto kData = std::to_array<std::string_view>({"const", "enum", "default", "example", "examples"});
+constexpr auto kCombining = std::to_array<const char*>({"$ref", "allOf", "anyOf", "oneOf"});
+// Where schemas lie in a schema: members of these are schemas, and these are schemas, or lists of them.
+constexpr auto kNamed = std::to_array<std::string_view>(
+    {"$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies"});
+constexpr auto kInner = std::to_array<std::string_view>(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "items", "prefixItems", "additionalItems", "contains",
+     "additionalProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"});
 // Keywords that say something about a value without limiting it may stand beside a reference.
 constexpr auto kNotes = std::to_array<std::string_view>({"title", "description", "default", "example", "examples",
                                                          "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
@@ -69,26 +74,49 @@ SchemaDocument::SchemaDocument(const Json& root, Budget& budget) : root_(root), 
     for (const char* keyword : {"$id", "id"}) {
         if (base_.empty()) base_ = without_fragment(chat::string_of(chat::member(root, keyword)));
     }
-    collect_ids(root, 0);
+    std::vector<Embedded> embedded;
+    collect_ids(root, base_, embedded, 0);
+    for (const Embedded& one : embedded) {
+        if (!budget_.take(16)) return;
+        // What leads nowhere there is taken for a reference of the whole, as most programs do.
+        const Json* there = look_up(one.base, one.reference);
+        if (there != nullptr && there != look_up(base_, one.reference)) ambiguous_.insert(one.reference);
+    }
 }
 
-void SchemaDocument::collect_ids(const Json& schema, int depth) {
-    if (depth == kMaxDepth || !budget_.take()) return;
-    if (schema.is_array()) {
-        for (const Json& inner : schema) collect_ids(inner, depth + 1);
-        return;
+// `around`: the $id of what the schema lies in.
+void SchemaDocument::collect_ids(const Json& schema, const std::string& around, std::vector<Embedded>& embedded,
+                                 int depth) {
+    if (!schema.is_object() || depth == kMaxDepth || !budget_.take()) return;
+    std::string base = around;
+    for (const char* keyword : {"$id", "id"}) {
+        const std::string_view id = chat::string_of(chat::member(schema, keyword));
+        if (id.empty() || id.starts_with('#') || &schema == &root_) continue;
+        base = joined_uri(around, without_fragment(id));
+        one_resource_ = false;
+        ids_.try_emplace(base, &schema);
     }
-    if (!schema.is_object()) return;
-    for (const auto& [keyword, inner] : schema.items()) {
-        const std::string_view text = chat::string_of(inner);
+    for (const auto& [keyword, value] : schema.items()) {
+        const std::string_view text = chat::string_of(value);
         if (keyword == "$anchor" || keyword == "$dynamicAnchor") {
-            ids_.try_emplace("#" + std::string(text), &schema);
-        } else if ((keyword == "$id" || keyword == "id") && !text.empty()) {
-            ids_.try_emplace(text.starts_with('#') ? std::string(text) : joined_uri(base_, without_fragment(text)),
-                             &schema);
-        } else if (std::ranges::find(kData, keyword) == kData.end()) {
-            collect_ids(inner, depth + 1);
+            ids_.try_emplace(base + "#" + std::string(text), &schema);
+        } else if ((keyword == "$id" || keyword == "id") && text.starts_with('#')) {
+            ids_.try_emplace(base + std::string(text), &schema);
+        } else if (keyword == "$ref" && base != base_) {
+            embedded.push_back({base, text});
+        } else {
+            collect_ids_in(keyword, value, base, embedded, depth + 1);
         }
+    }
+}
+
+void SchemaDocument::collect_ids_in(std::string_view keyword, const Json& value, const std::string& base,
+                                    std::vector<Embedded>& embedded, int depth) {
+    const bool named = std::ranges::find(kNamed, keyword) != kNamed.end();
+    if (!named && std::ranges::find(kInner, keyword) == kInner.end()) return;
+    if (value.is_object() && !named) return collect_ids(value, base, embedded, depth);
+    if (value.is_object() || (value.is_array() && !named)) {
+        for (const Json& inner : value) collect_ids(inner, base, embedded, depth);
     }
 }
 
@@ -120,24 +148,29 @@ const Json* SchemaDocument::at_pointer(const Json& from, std::string_view pointe
     return at;
 }
 
-Result<const Json*> SchemaDocument::find(std::string_view reference) const {
+const Json* SchemaDocument::look_up(std::string_view base, std::string_view reference) const {
     const std::string_view uri = without_fragment(reference);
     const std::string fragment =
         uri.size() < reference.size() ? decoded(reference.substr(uri.size() + 1)) : std::string();
-    const Json* found = &root_;
-    if (!uri.empty() && uri != base_) {
-        const auto known = ids_.find(joined_uri(base_, uri));
-        found = known == ids_.end() ? nullptr : known->second;
+    const std::string resource = uri.empty() ? std::string(base) : joined_uri(base, uri);
+    if (!fragment.empty() && !fragment.starts_with('/')) {
+        const auto known = ids_.find(resource + "#" + fragment);
+        return known == ids_.end() ? nullptr : known->second;
     }
-    if (found != nullptr && !fragment.empty()) {
-        if (fragment.starts_with('/')) {
-            found = at_pointer(*found, fragment);
-        } else {
-            const auto known = ids_.find("#" + fragment);
-            found = known == ids_.end() ? nullptr : known->second;
-        }
+    const auto known = ids_.find(resource);
+    const Json* found = resource == base_ ? &root_ : known == ids_.end() ? nullptr : known->second;
+    return found == nullptr || fragment.empty() ? found : at_pointer(*found, fragment);
+}
+
+Result<const Json*> SchemaDocument::find(std::string_view reference) const {
+    if (!budget_.take(16)) return too_much_work();
+    if (ambiguous_.contains(reference)) {
+        return fail(Code::invalid_argument,
+                    "the schema refers to '{}' from a part that has an $id of its own and means something else by it, "
+                    "which is not supported",
+                    printable(reference));
     }
-    if (found != nullptr) return found;
+    if (const Json* found = look_up(base_, reference); found != nullptr) return found;
     return fail(Code::invalid_argument,
                 "the schema refers to '{}', which is not in it; references look like #/$defs/name",
                 printable(reference));
@@ -226,6 +259,16 @@ const Language& SchemaDocument::outer(const TextFormat& format) const {
     static const Language anything = Language::anything();
     const auto& pattern = this->pattern(format.outer);
     return pattern ? pattern->language : anything;
+}
+
+bool is_nullable_choice(const Json& schema) {
+    return chat::member(schema, "nullable") == Json(true) && !schema.contains("type") &&
+           std::ranges::any_of(kCombining, [&](const char* keyword) { return schema.contains(keyword); });
+}
+
+bool limits_elsewhere(std::string_view keyword, const Json& value) {
+    if (keyword == "disallow") return !value.is_object();
+    return value.is_structured() && (keyword == "extends" || keyword == "propertyDependencies");
 }
 
 bool same_json(const Json& a, const Json& b) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,16 +59,35 @@ class SchemaDocument {
                     printable(path_of(&schema), 200), what);
     }
 
+    // No part of it has an $id of its own.
+    [[nodiscard]] bool is_one_resource() const { return one_resource_; }
+
   private:
-    void collect_ids(const Json& schema, int depth);
+    // A reference in a part that has an $id of its own, and that $id.
+    struct Embedded {
+        std::string base;
+        std::string_view reference;
+    };
+    void collect_ids(const Json& schema, const std::string& around, std::vector<Embedded>& embedded, int depth);
+    void collect_ids_in(std::string_view keyword, const Json& value, const std::string& base,
+                        std::vector<Embedded>& embedded, int depth);
     [[nodiscard]] const Json* at_pointer(const Json& from, std::string_view pointer) const;
+    [[nodiscard]] const Json* look_up(std::string_view base, std::string_view reference) const;
 
     const Json& root_;
     Budget& budget_;
     std::string base_;
+    bool one_resource_ = true;
     std::map<std::string, const Json*, std::less<>> ids_;
+    std::set<std::string_view> ambiguous_;  // references that mean one thing here and another there
     mutable std::map<std::string, Result<Pattern>, std::less<>> patterns_;
 };
+
+// Whether it combines schemas and is `nullable`, as OpenAPI 3.0 says that null will do as well.
+bool is_nullable_choice(const Json& schema);
+
+// Whether it is a keyword of another draft, which would limit a value there. As a text it is somebody's note.
+bool limits_elsewhere(std::string_view keyword, const Json& value);
 
 // Whether two values are the same JSON: members in any order, 1 is 1.0.
 bool same_json(const Json& a, const Json& b);

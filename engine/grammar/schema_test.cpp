@@ -212,6 +212,70 @@ TEST(Schema, OneOfMeansExactlyOne) {
     for (const char* twice : {"\"abc\"", "\"zz\"", "\"bcdef\""}) EXPECT_FALSE(texts.takes(twice)) << twice;
 }
 
+TEST(Schema, WritesListedObjectsAndListsWithLayoutToo) {
+    Schema schema(R"({"enum":[{"a":[1,{}],"b":"x"},[],[true]]})");
+    for (const char* in : {R"({"a":[1,{}],"b":"x"})", "{\"a\": [1, {}], \"b\": \"x\"}", "[]", "[\n  true\n]"}) {
+        EXPECT_TRUE(schema.takes(in)) << in;
+    }
+    EXPECT_TRUE(schema.refuses(R"({"a": [2)"));
+    EXPECT_TRUE(schema.refuses(R"({"b")"));
+}
+
+TEST(Schema, NullableBesideWhatCombinesSchemasMeansNullAsWell) {
+    // As OpenAPI 3.0 writes the end of a list.
+    Schema list(
+        R"({"type":"object","properties":{"next":{"nullable":true,"allOf":[{"$ref":"#"}]}},"required":["next"]})");
+    EXPECT_TRUE(list.takes(R"({"next":{"next":null}})"));
+    EXPECT_TRUE(list.refuses(R"({"next":1)"));
+    Schema neither(
+        R"({"not":{"nullable":true,"anyOf":[{"type":"string"},{"type":"integer"}]},"type":["null","boolean","string"]})");
+    EXPECT_TRUE(neither.takes("true"));
+    EXPECT_FALSE(neither.takes("null"));
+    EXPECT_FALSE(neither.takes("\"a\""));
+}
+
+TEST(Schema, KnowsWhichPartAnIdBelongsTo) {
+    Schema ids(
+        R"({"$id":"http://x/root","$defs":{"a":{"$id":"part","type":"integer"},"b":{"$anchor":"here","type":"null"}},
+                  "anyOf":[{"$ref":"part"},{"$ref":"#here"}]})");
+    EXPECT_TRUE(ids.takes("1"));
+    EXPECT_TRUE(ids.takes("null"));
+    EXPECT_TRUE(ids.refuses("\""));
+    // The same anchor in two parts, and an $id where no schema is.
+    Schema anchors(
+        R"({"$id":"http://x/root","$defs":{"a":{"$id":"one","allOf":[{"$id":"two","$anchor":"m","type":"number"},
+                      {"$anchor":"m","type":"string"}]}},"$ref":"one#m"})");
+    EXPECT_TRUE(anchors.takes("\"a\""));
+    EXPECT_TRUE(anchors.refuses("1"));
+    Schema unknown(
+        R"({"$defs":{"a":{"x":[{"$id":"http://x/b","type":"null"}]},"c":{"$id":"http://x/b","type":"string"}},
+                      "$ref":"http://x/b"})");
+    EXPECT_TRUE(unknown.takes("\"a\""));
+    EXPECT_TRUE(unknown.refuses("n"));
+    // What means one thing in the whole and another in the part is not guessed.
+    const char* twice = R"({"$id":"http://x/root","$defs":{"a":{"type":"string"},
+                         "b":{"$id":"part","$defs":{"a":{"type":"integer"}},"$ref":"#/$defs/a"}},"$ref":"#/$defs/b"})";
+    EXPECT_NE(refusal(twice).find("#/$defs/a"), std::string::npos);
+    EXPECT_TRUE(compile(R"({"properties":{"a":{"$recursiveRef":"#"}}})"));
+    EXPECT_NE(refusal(R"({"properties":{"a":{"$id":"part","items":{"$recursiveRef":"#"}}}})").find("$recursiveRef"),
+              std::string::npos);
+}
+
+TEST(Schema, ForbidsMembersThatNobodyDeclares) {
+    Schema patterns(R"({"type":"object","properties":{"a":{}},"patternProperties":{"^x":{"type":"integer"}},
+                       "unevaluatedProperties":false})");
+    EXPECT_TRUE(patterns.takes(R"({"a":1,"x2":3})"));
+    EXPECT_TRUE(patterns.refuses(R"({"y)"));
+    EXPECT_TRUE(patterns.refuses(R"({"x":t)"));
+    Schema needed(R"({"type":"object","patternProperties":{"^x":{}},"required":["x1"],"unevaluatedProperties":false})");
+    EXPECT_TRUE(needed.takes(R"({"x1":0})"));
+    EXPECT_TRUE(needed.refuses("{}"));
+    // What is said inside `not` declares nothing.
+    Schema twice(R"({"properties":{"a":{}},"not":{"not":{"properties":{"b":{"const":1}},"required":["b"]}},
+                    "unevaluatedProperties":false,"type":["object","null"]})");
+    EXPECT_FALSE(twice.takes(R"({"a":1,"b":1})"));
+}
+
 TEST(Schema, FollowsReferencesToItself) {
     Schema tree(R"({"$defs":{"node":{"type":"object","properties":{"value":{"type":"integer"},
                     "children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["value","children"]}},
@@ -254,24 +318,25 @@ TEST(Schema, ReadsPatternsAsEcmaScriptDoes) {
     const auto matches = [](const char* pattern, const char* text) {
         return Schema(compile_schema(Json{{"pattern", pattern}})).takes(chat::json_text(Json(text)));
     };
-    for (const auto& [pattern, text] :
-         std::vector<std::pair<const char*, const char*>>{{"^(?!foo)[a-z]+$", "fob"},
-                                                          {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyZ1"},
-                                                          {"^[é-ü]+$", "éü"},
-                                                          {"^\\u00e9\\x41$", "éA"},
-                                                          {"^(a$|bc)", "bcd"},
-                                                          {"(^a|b)c", "xbc"},
-                                                          {"^\\p{L}+$", "Jörg"},
-                                                          {"(?i)^abc$", "aBC"},
-                                                          {"^a{,3}$", "a{,3}"},
-                                                          {"^[\\w.-]+$", "a-b.c"},
-                                                          {"^((a{0,9999}){0,9999})$", "aaaa"},
-                                                          {"^(.{1,100}){1,100}$", "any text"},
-                                                          {"^(a|b*)*c$", "abbac"},
-                                                          {"^$", ""},
-                                                          {"^P(?:\\d+W|(?!.*W)(?=\\d)(?:\\d+D)?)$", "P3D"},
-                                                          {"\\S", "a"},
-                                                          {"^\\s$", "\u2003"}}) {
+    for (const auto& [pattern, text] : std::vector<std::pair<const char*, const char*>>{
+             {"^(?!foo)[a-z]+$", "fob"},
+             {"^(?=.*\\d)(?=.*[A-Z]).{4,}$", "xyZ1"},
+             {"^[é-ü]+$", "éü"},
+             {"^\\u00e9\\x41$", "éA"},
+             {"^(a$|bc)", "bcd"},
+             {"(^a|b)c", "xbc"},
+             {"^\\p{L}+$", "Jörg"},
+             {"^[\\p{Extended_Pictographic}\\p{Emoji_Component}]+$", "👍🏽"},
+             {"(?i)^abc$", "aBC"},
+             {"^a{,3}$", "a{,3}"},
+             {"^[\\w.-]+$", "a-b.c"},
+             {"^((a{0,9999}){0,9999})$", "aaaa"},
+             {"^(.{1,100}){1,100}$", "any text"},
+             {"^(a|b*)*c$", "abbac"},
+             {"^$", ""},
+             {"^P(?:\\d+W|(?!.*W)(?=\\d)(?:\\d+D)?)$", "P3D"},
+             {"\\S", "a"},
+             {"^\\s$", "\u2003"}}) {
         EXPECT_TRUE(matches(pattern, text)) << pattern << " " << text;
     }
     for (const auto& [pattern, text] :
@@ -335,8 +400,13 @@ TEST(Schema, IgnoresWhatLimitsNothing) {
 }
 
 TEST(Schema, RefusesWhatItCannotFollowByName) {
-    for (const auto& [keyword, value] : std::vector<std::pair<std::string, std::string>>{
-             {"$dynamicRef", "\"#a\""}, {"unevaluatedItems", "false"}, {"maxContains", "2,\"contains\":{}"}}) {
+    for (const auto& [keyword, value] :
+         std::vector<std::pair<std::string, std::string>>{{"extends", "{\"type\":\"null\"}"},
+                                                          {"disallow", "\"null\""},
+                                                          {"propertyDependencies", "{}"},
+                                                          {"$dynamicRef", "\"#a\""},
+                                                          {"unevaluatedItems", "false"},
+                                                          {"maxContains", "2,\"contains\":{}"}}) {
         const std::string schema = R"({"type":"object","properties":{"x":{")" + keyword + "\":" + value + "}}}";
         const std::string message = refusal(schema);
         EXPECT_NE(message.find(keyword), std::string::npos) << message;
@@ -379,6 +449,59 @@ TEST(Schema, WorksOrRefusesWithinItsSteps) {
         tree["allOf"].push_back(one);
     }
     EXPECT_FALSE(compile_schema(tree));
+}
+
+// Thousands of schemas that all speak of thousands of members.
+TEST(Schema, CountsTheStepsOfLongTerms) {
+    Json wide = {{"allOf", Json::array()}};
+    for (int i = 0; i < 1000; ++i) {
+        wide["allOf"].push_back({{"required", {"r" + std::to_string(i)}}, {"additionalProperties", {{"minimum", i}}}});
+    }
+    EXPECT_NE(compile_schema(wide).error_or(Error{}).message.find("too much work"), std::string::npos);
+    Json hops = {{"$ref", "#/$defs/0"}};
+    for (int i = 0; i < 30; ++i) {
+        const Json next = {{"$ref", "#/$defs/" + std::to_string(i + 1)}};
+        hops["$defs"][std::to_string(i)] = {{"allOf", {next, next}}};
+    }
+    hops["$defs"]["30"] = {{"type", "integer"}};
+    EXPECT_NE(compile_schema(hops).error_or(Error{}).message.find("too much work"), std::string::npos);
+}
+
+TEST(Schema, PausesWhileALargeOneIsCompiled) {
+    Json large = {{"type", "object"}, {"properties", Json::object()}};
+    for (int i = 0; i < 200; ++i) {
+        large["properties"]["p" + std::to_string(i)] = {{"pattern", "^([a-z]{1,9}\\d){" + std::to_string(i) + "}$"}};
+    }
+    int pauses = 0;
+    const auto count = [&]() -> Task<Status> {
+        ++pauses;
+        co_return Status();
+    };
+    const auto made = compile_schema(large, count).run_now();
+    ASSERT_TRUE(made && *made);
+    EXPECT_GT(pauses, 3);
+    const auto stop = []() -> Task<Status> { co_return fail(Code::cancelled, "stopped"); };
+    const auto stopped = compile_schema(large, stop).run_now();
+    ASSERT_TRUE(stopped && !*stopped);
+    EXPECT_EQ(stopped->error().code, Code::cancelled);
+}
+
+TEST(Schema, WritesShorterTextsWhereAllWouldTakeTooManyStates) {
+    // As a library of schemas writes the names of hosts.
+    const Json name = {{"pattern",
+                        "^(?=.{1,253}\\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+                        "(?:\\.[a-zA-Z0-9](?:[-0-9a-zA-Z]{0,61}[0-9a-zA-Z])?)*\\.?$"}};
+    Json both = name;
+    both["format"] = "hostname";
+    Schema host(compile_schema(both));
+    EXPECT_TRUE(host.takes("\"www.example.org\""));
+    EXPECT_FALSE(host.takes("\"-www.example.org\""));
+    // What was left out must not count as what does not match.
+    const Json long_lines = {{"pattern", "^(?=.{1,2000}$)([a-z]{1,62}\\.)*[a-z]$"}};
+    Schema line(compile_schema(long_lines));
+    EXPECT_TRUE(line.takes("\"ab.c\""));
+    EXPECT_FALSE(line.takes("\"" + std::string(63, 'a') + ".c\""));
+    EXPECT_FALSE(compile_schema({{"type", "string"}, {"not", long_lines}}));
 }
 
 TEST(Schema, RefusesHostileSchemas) {
