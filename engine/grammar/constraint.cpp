@@ -74,8 +74,29 @@ std::span<const uint32_t> Constraint::without_repeats(const TokenMask& mask) {
     const auto look_at = [&](const TextList& list) {
         for (size_t i = 0; i < list.size(); ++i) look(list.id(i), list.text(i));
     };
+    // What does not go on as some item does begins a new one: with it all that begin like it.
+    const auto look_at_repeats = [&](const TextList& list) {
+        for (size_t i = 0; i < list.size();) {
+            const std::string_view text = list.text(i);
+            size_t same = 0;
+            while (same < text.size() && distinct_.goes_on_with(text.substr(0, same + 1))) ++same;
+            distinct_steps_ += 1 + same;
+            if (same == text.size()) {
+                look(list.id(i), text);
+                ++i;
+            } else {
+                i = same == 0 ? list.after(uint8_t(text[0])) : list.skip(i, same);
+            }
+        }
+    };
     look_at(texts_->special());
-    if (recogniser_.room(state_) < texts_->most_characters()) look_at(texts_->plain());
+    if (recogniser_.room(state_) < texts_->most_characters()) {
+        if (distinct_.within_item_string()) {
+            look_at_repeats(texts_->plain());
+        } else {
+            look_at(texts_->plain());
+        }
+    }
     for (const Marks::Mark& mark : marks_.inside) look(mark.token, mark.bytes);
     steps_ = distinct_steps_ + kMaskSteps - recogniser_.steps_left();
     if (recogniser_.exhausted() || distinct_steps_ > kMaskSteps) {

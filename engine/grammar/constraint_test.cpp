@@ -275,6 +275,29 @@ TEST(Constraint, TakesFewStepsHoweverManyItemsMustDiffer) {
     EXPECT_FALSE(write("\",\"item 7\""));
 }
 
+TEST(Constraint, TakesFewStepsWhereShortTextsMustDiffer) {
+    // Inside a text that may end soon every token counts, but only those that go on as an item does are looked into.
+    Constraint constraint(
+        *compile_schema(Json::parse(R"({"type":"array","items":{"type":"string","maxLength":3},"uniqueItems":true})")),
+        small_texts());
+    const auto write = [&](std::string_view text) {
+        return std::ranges::all_of(text, [&](char c) { return constraint.accept(int32_t(8 + uint8_t(c))); });
+    };
+    ASSERT_TRUE(write("[\"a\",\"b0\",\""));
+    EXPECT_TRUE(has(constraint.allowed(), int32_t(8 + 'a')));
+    EXPECT_LT(constraint.steps(), 900u);
+    ASSERT_TRUE(write("a"));
+    EXPECT_FALSE(has(constraint.allowed(), int32_t(8 + '"')));
+    EXPECT_TRUE(has(constraint.allowed(), int32_t(8 + 'b')));
+    // Only what is there already could be ended here.
+    Constraint listed(*compile_schema(Json::parse(R"({"type":"array","items":{"enum":["a0","a1","b"]},
+                                                       "uniqueItems":true})")),
+                      small_texts());
+    for (const char c : std::string_view("[\"a0\",\"a1\",\"")) ASSERT_TRUE(listed.accept(int32_t(8 + uint8_t(c))));
+    EXPECT_FALSE(has(listed.allowed(), int32_t(8 + 'a')));
+    EXPECT_TRUE(has(listed.allowed(), int32_t(8 + 'b')));
+}
+
 TEST(Constraint, EndsExactlyWhenTheJsonIsComplete) {
     Constraint constraint(*compile_schema(Json::parse(R"({"enum":[1,12]})")), small_texts());
     const int32_t end = small_texts()->ends()[0];

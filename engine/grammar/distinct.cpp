@@ -146,6 +146,15 @@ bool Distinct::within_new_string() const {
     return !level.distinct || !level.in_item || !level.begins(std::string_view(text_).substr(level.item_start));
 }
 
+bool Distinct::within_item_string() const {
+    return quote_ != 0 && !levels_.empty() && levels_.back().distinct && levels_.back().in_item;
+}
+
+bool Distinct::goes_on_with(std::string_view text) const {
+    const Level& level = levels_.back();
+    return level.begins(text_.substr(level.item_start).append(text));
+}
+
 bool Distinct::can_differ(Recogniser& recogniser, Recogniser::State state, uint64_t& steps) const {
     if (levels_.empty() || !levels_.back().distinct || levels_.back().empty()) return true;
     const Level& level = levels_.back();

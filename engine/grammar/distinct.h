@@ -27,6 +27,10 @@ class Distinct {
     [[nodiscard]] bool can_differ(Recogniser& recogniser, Recogniser::State state, uint64_t& steps) const;
     // A string is being written that no item can end up as before it is closed.
     [[nodiscard]] bool within_new_string() const;
+    // An item that is a string is being written.
+    [[nodiscard]] bool within_item_string() const;
+    // Whether some item there is begins like the one being written, with a text behind it.
+    [[nodiscard]] bool goes_on_with(std::string_view text) const;
     // Puts the latest items where the earlier ones are. Copies made before are fast and share those.
     void settle();
     // What a copy takes, in steps.
