@@ -14,7 +14,8 @@ class OtherName {
           rules_(rules),
           close_(builder.literal("\"", next)),
           free_(rules.free_text(close_)),
-          beyond_(rules.beyond_ascii(true, free_)) {}
+          beyond_(rules.beyond_ascii(true, free_)),
+          escape_(builder.literal("\\", builder.byte(ByteSet::of("\"\\bfnrt"), free_))) {}
 
     // The names are JSON texts, sorted, and the same before `at`. A text differs from all of them if it leaves the
     // path of each before its end, or ends before.
@@ -34,6 +35,7 @@ class OtherName {
         }
         if (const ByteSet free = kPlainAscii.without(taken); !free.empty()) ways.push_back(b_.byte(free, free_));
         if (!taken.meets(ByteSet::range(0x80, 0xFF))) ways.push_back(beyond_);
+        if (!taken.has('\\')) ways.push_back(escape_);
         if (!taken.has('"')) ways.push_back(close_);
         return b_.choice(ways);
     }
@@ -44,6 +46,7 @@ class OtherName {
     NodeId close_;
     NodeId free_;    // the rest of a name that differs
     NodeId beyond_;  // a character beyond ASCII that makes it differ
+    NodeId escape_;  // one that is never written plainly
 };
 
 }  // namespace

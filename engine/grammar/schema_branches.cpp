@@ -10,8 +10,9 @@ namespace lapidary::grammar {
 namespace {
 
 constexpr size_t kMaxBranches = 2048;
-constexpr int kMaxApplied = 100;  // schemas inside one another at one level
-constexpr int kMaxLook = 4;       // levels that are looked at to see that a branch is empty
+constexpr int kMaxApplied = 100;   // schemas inside one another at one level
+constexpr size_t kMaxOthers = 64;  // alternatives that say which member is not as the others must be
+constexpr int kMaxLook = 4;        // levels that are looked at to see that a branch is empty
 
 const Json kFalse = false;
 
@@ -222,7 +223,8 @@ Result<bool> SchemaBranches::possible(Branch& branch, int depth) {
 Status SchemaBranches::apply(const Literal& literal, List& branches, int depth) {
     if (branches.empty()) return {};
     if (!document_.budget().take(branches.size() * 4)) return too_much_work();
-    const Json& schema = *literal.schema;
+    const Json& schema = *TRY(document_.resolved(literal.schema));
+    const Literal resolved{&schema, literal.negated};
     if (schema.is_boolean()) {
         if (schema.get<bool>() == literal.negated) branches.clear();
         return {};
@@ -232,12 +234,12 @@ Status SchemaBranches::apply(const Literal& literal, List& branches, int depth) 
                     printable(document_.path_of(&schema), 200));
     }
     // What is only true if it is true is false.
-    if (std::ranges::find(active_, literal) != active_.end()) {
+    if (std::ranges::find(active_, resolved) != active_.end()) {
         branches.clear();
         return {};
     }
     if (active_.size() == kMaxApplied) return fail(Code::limit, "the schema refers to itself in too many steps");
-    active_.push_back(literal);
+    active_.push_back(resolved);
     negations_ += literal.negated ? 1 : 0;
     const Status done =
         literal.negated ? apply_negated(schema, branches, depth) : apply_object(schema, branches, depth);
@@ -343,7 +345,7 @@ Status SchemaBranches::limit(const Json& schema, List& branches) {
         };
         const auto least = [&](uint8_t about, uint32_t Branch::* member) -> Status {
             const uint32_t number = TRY(count(schema, keyword, value));
-            each(about, [&](Branch& branch) { branch.*member = std::max(branch.*member, number); });
+            if (number > 0) each(about, [&](Branch& branch) { branch.*member = std::max(branch.*member, number); });
             return {};
         };
         const auto most = [&](uint8_t about, uint32_t Branch::* member) -> Status {
@@ -397,7 +399,7 @@ Status SchemaBranches::limit(const Json& schema, List& branches) {
             TRY(most(kArray, &Branch::max_items));
         } else if (keyword == "uniqueItems") {
             if (!value.is_boolean()) return document_.wrong(schema, keyword, "must be true or false");
-            each(kArray, [&](Branch& branch) { branch.unique = branch.unique || value.get<bool>(); });
+            if (value.get<bool>()) each(kArray, [](Branch& branch) { branch.unique = true; });
         } else if (keyword == "items" || keyword == "prefixItems" || keyword == "contains") {
             about_items = true;
         } else if (keyword == "minProperties") {
@@ -416,6 +418,7 @@ Status SchemaBranches::limit(const Json& schema, List& branches) {
                 return fail(Code::limit, "'required' at {} has more than {} names",
                             printable(document_.path_of(&schema), 200), chat::kMaxJsonMembers);
             }
+            if (value.empty()) continue;
             each(kObject, [&](Branch& branch) {
                 for (const Json& name : value) branch.require(name.get<std::string>());
             });
@@ -505,8 +508,10 @@ Status SchemaBranches::limit_members(const Json& schema, List& branches) {
         }
         group.others = &*found;
     }
+    const auto says = [](const Json* list) { return list != nullptr && !list->empty(); };
+    const bool about_others = group.others != nullptr && *group.others != Json(true) && *group.others != Json::object();
     for (Branch& branch : branches) {
-        branch.about |= kObject;
+        if (says(group.properties) || says(group.patterns) || about_others) branch.about |= kObject;
         branch.members.push_back(group);
     }
     return {};
@@ -986,14 +991,58 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
         }
         return replace_by(alternatives);
     }
+    if (keyword == "additionalProperties") return negate_others(schema, value, branches);
     // The rest limits nothing, or has no complement that can be followed.
-    if (keyword == "patternProperties" || keyword == "additionalProperties" || keyword == "propertyNames" ||
-        keyword == "uniqueItems" || keyword == "unevaluatedProperties" || keyword == "unevaluatedItems" ||
-        keyword == "$dynamicRef" || keyword == "$recursiveRef" || limits_elsewhere(keyword, value)) {
+    if (keyword == "patternProperties" || keyword == "propertyNames" || keyword == "uniqueItems" ||
+        keyword == "unevaluatedProperties" || keyword == "unevaluatedItems" || keyword == "$dynamicRef" ||
+        keyword == "$recursiveRef" || limits_elsewhere(keyword, value)) {
         const bool anything = keyword != "uniqueItems" && (value == Json(true) || (value.is_object() && value.empty()));
         if (!anything || keyword[0] == '$') leave_out(schema, keyword);
     }
     branches.clear();
+    return {};
+}
+
+// Some member that the schema does not declare is not as it says of the others. Of the names that the branch knows: that it might be
+// any other is left out.
+Status SchemaBranches::negate_others(const Json& schema, const Json& value, List& branches) {
+    Term term;
+    TRY(add(term, value, true));
+    if (impossible(term)) return branches.clear(), Status();
+    const Json& properties = chat::member(schema, "properties");
+    const Json& patterns = chat::member(schema, "patternProperties");
+    const auto may_declare = [&](const std::string& name) {
+        if (properties.is_object() && properties.contains(name)) return true;
+        return std::ranges::any_of(patterns.items(), [&](const auto& item) {
+            const auto& known = document_.pattern(item.key());
+            return !known || !known->exact || known->language.has(name);
+        });
+    };
+    List out;
+    for (const Branch& branch : branches) {
+        if ((branch.types & kObject) == 0) continue;
+        std::vector<std::string> names = branch.required;
+        for (const MemberGroup& group : branch.members) {
+            if (group.properties == nullptr || group.hidden) continue;
+            for (const auto& [name, ignored] : group.properties->items()) names.push_back(name);
+        }
+        std::set<std::string_view> met;
+        for (size_t i = 0; i < names.size() && out.size() < kMaxOthers; ++i) {
+            if (!document_.budget().take(4 + patterns.size())) return too_much_work();
+            const std::string& name = names[i];
+            if (!met.insert(name).second || branch.forbidden.contains(name) || may_declare(name)) continue;
+            List with = TRY(copy_of({branch}));
+            with[0].types = kObject;
+            with[0].about |= kObject;
+            with[0].require(name);
+            for (const Literal& literal : term) TRY(add(with[0].member_terms[name], literal));
+            TRY(copy_into(out, std::move(with)));
+            // It is there in any case.
+            if (i < branch.required.size() && term.empty()) break;
+        }
+    }
+    if (out.empty()) leave_out(schema, "additionalProperties");
+    branches = std::move(out);
     return {};
 }
 

@@ -118,6 +118,7 @@ class SchemaBranches {
     Status apply_object(const Json& schema, List& branches, int depth);
     Status apply_negated(const Json& schema, List& branches, int depth);
     Status negate_keyword(const Json& schema, const std::string& keyword, const Json& value, List& branches, int depth);
+    Status negate_others(const Json& schema, const Json& value, List& branches);
     Status limit(const Json& schema, List& branches);
     Status limit_number(const Json& schema, List& branches);
     Status limit_array(const Json& schema, List& branches);

@@ -24,7 +24,10 @@ Verdict truth(bool holds) {
 
 }  // namespace
 
-Verdict SchemaCheck::check(const Json& value, const Json& schema, int depth) {
+Verdict SchemaCheck::check(const Json& value, const Json& given, int depth) {
+    const auto resolved = document_.resolved(&given);
+    if (!resolved) return Verdict::unsure;
+    const Json& schema = **resolved;
     if (schema.is_boolean()) return truth(schema.get<bool>());
     if (!schema.is_object() || depth == kMaxCheckDepth || !document_.budget().take(schema.size() + 1)) {
         return Verdict::unsure;

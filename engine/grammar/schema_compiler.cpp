@@ -74,6 +74,10 @@ Result<NodeId> SchemaCompiler::body(const Term& term) {
                     ways.push_back(rules_.value_like(*value));
                 } else {
                     values.push_back(rules_.text_of(*value));
+                    // 2.0 is 2, as most would write it.
+                    if (value->is_number_float() && values.back().ends_with(".0")) {
+                        values.push_back(values.back().substr(0, values.back().size() - 2));
+                    }
                 }
             }
         } else {

@@ -35,6 +35,8 @@ constexpr auto kInner = std::to_array<std::string_view>(
 constexpr auto kNotes = std::to_array<std::string_view>({"title", "description", "default", "example", "examples",
                                                          "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
 
+constexpr auto kReferringDrafts = std::to_array<std::string_view>({"draft-03", "draft-04", "draft-06", "draft-07"});
+
 std::string decoded(std::string_view fragment) {
     std::string out;
     for (size_t i = 0; i < fragment.size(); ++i) {
@@ -71,6 +73,8 @@ std::string joined_uri(std::string_view base, std::string_view reference) {
 }  // namespace
 
 SchemaDocument::SchemaDocument(const Json& root, Budget& budget) : root_(root), budget_(budget) {
+    const std::string_view draft = chat::string_of(chat::member(root, "$schema"));
+    only_refers_ = std::ranges::any_of(kReferringDrafts, [&](auto name) { return draft.contains(name); });
     for (const char* keyword : {"$id", "id"}) {
         if (base_.empty()) base_ = without_fragment(chat::string_of(chat::member(root, keyword)));
     }
@@ -182,7 +186,9 @@ Result<const Json*> SchemaDocument::resolved(const Json* schema) const {
         if (!reference.is_string()) return schema;
         for (const auto& [keyword, ignored] : schema->items()) {
             const bool note = std::ranges::find(kNotes, keyword) != kNotes.end();
-            if (keyword != "$ref" && !note) return schema;
+            // `nullable` is of no draft: whoever writes it means it.
+            const bool says = only_refers_ ? keyword == "nullable" : !note;
+            if (keyword != "$ref" && says) return schema;
         }
         schema = TRY(find(chat::string_of(reference)));
     }

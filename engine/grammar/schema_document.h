@@ -61,6 +61,8 @@ class SchemaDocument {
 
     // No part of it has an $id of its own.
     [[nodiscard]] bool is_one_resource() const { return one_resource_; }
+    // It names a draft up to 7, in which what stands beside a $ref says nothing.
+    [[nodiscard]] bool only_refers() const { return only_refers_; }
 
   private:
     // A reference in a part that has an $id of its own, and that $id.
@@ -78,6 +80,7 @@ class SchemaDocument {
     Budget& budget_;
     std::string base_;
     bool one_resource_ = true;
+    bool only_refers_ = false;
     std::map<std::string, const Json*, std::less<>> ids_;
     std::set<std::string_view> ambiguous_;  // references that mean one thing here and another there
     mutable std::map<std::string, Result<Pattern>, std::less<>> patterns_;

@@ -93,6 +93,12 @@ TEST(Schema, GivesOtherMembersOtherNames) {
     EXPECT_TRUE(schema.refuses(R"({"abc": t)"));
     EXPECT_TRUE(schema.refuses(R"({"a": 1)"));
     EXPECT_TRUE(schema.refuses(R"({"\u0061b")"));
+    // An escape of what is never written plainly makes a name another, too.
+    EXPECT_TRUE(schema.takes(R"({"ab\"": true, "\\abc": true, "abc\n": true})"));
+    EXPECT_TRUE(schema.refuses(R"({"ab\/)"));
+    Schema quoted(R"({"properties":{"a\"b":{"type":"integer"}},"additionalProperties":{"type":"boolean"}})");
+    EXPECT_TRUE(quoted.refuses(R"({"a\"b": t)"));
+    EXPECT_TRUE(quoted.takes(R"({"a\"b": 1, "b\"": true})"));
     Schema map(R"({"type":"object","additionalProperties":{"type":"integer"}})");
     EXPECT_TRUE(map.takes(R"({"any \n thing": 1, "": 2})"));
     EXPECT_TRUE(map.takes("{}"));
@@ -168,6 +174,9 @@ TEST(Schema, WritesOneOfTheListedValues) {
     EXPECT_TRUE(schema.refuses("\"redd\""));
     EXPECT_TRUE(Schema(R"({"type":"string","enum":["a",1]})").refuses("1"));
     EXPECT_TRUE(Schema(R"({"const":"quote \" and \\"})").takes(R"("quote \" and \\")"));
+    Schema whole(R"({"enum":[2.0,2.5]})");
+    for (const char* text : {"2.0", "2", "2.5"}) EXPECT_TRUE(whole.takes(text)) << text;
+    EXPECT_TRUE(whole.refuses("25"));
 }
 
 TEST(Schema, ChoosesAmongAlternatives) {
@@ -219,6 +228,43 @@ TEST(Schema, WritesListedObjectsAndListsWithLayoutToo) {
     }
     EXPECT_TRUE(schema.refuses(R"({"a": [2)"));
     EXPECT_TRUE(schema.refuses(R"({"b")"));
+}
+
+TEST(Schema, KnowsThatOneOfTheOthersIsNotAsTheyMustBe) {
+    // Each forbids what it does not declare, so a member that only the first declares excludes the second.
+    Schema closed(R"({"oneOf":[
+        {"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"additionalProperties":false},
+        {"type":"object","properties":{"b":{"type":"integer"},"c":{"type":"integer"}},"additionalProperties":false},
+        {"type":"string"}]})");
+    EXPECT_TRUE(closed.takes(R"({"a":1})"));
+    EXPECT_TRUE(closed.takes(R"({"a":1,"b":2})"));
+    EXPECT_TRUE(closed.takes(R"({"b":2,"c":3})"));
+    EXPECT_TRUE(closed.takes(R"("")"));
+    EXPECT_NE(closed.read(R"({"b":2})"), Verdict::complete);
+    EXPECT_NE(closed.read("{}"), Verdict::complete);
+    EXPECT_NE(closed.read(R"({"a":1,"c":3})"), Verdict::complete);
+    // What others are may be broken by their values, and what a pattern takes is none of them.
+    Schema typed(R"({"properties":{"x1":{},"y":{}},"additionalProperties":false,"not":{"type":"object",
+                     "patternProperties":{"^x":{}},"additionalProperties":{"type":"integer"}}})");
+    EXPECT_TRUE(typed.takes(R"({"x1":1,"y":"a"})"));
+    EXPECT_NE(typed.read(R"({"x1":"a","y":1})"), Verdict::complete);
+    EXPECT_NE(typed.read(R"({"x1":"a"})"), Verdict::complete);
+}
+
+TEST(Schema, ReadsWhatStandsBesideAReferenceAsItsDraftDoes) {
+    const std::string parts = R"("properties":{"a":{"$ref":"#/definitions/n","maximum":5},
+        "b":{"$ref":"#/definitions/n","nullable":true}},"definitions":{"n":{"type":"integer"}}})";
+    Schema now("{" + parts);
+    EXPECT_TRUE(now.refuses(R"({"a":6)"));
+    EXPECT_TRUE(now.takes(R"({"b":null})"));
+    Schema then(R"({"$schema":"http://json-schema.org/draft-07/schema#",)" + parts);
+    EXPECT_TRUE(then.takes(R"({"a":60})"));
+    EXPECT_TRUE(then.refuses(R"({"a":"")"));
+    EXPECT_TRUE(then.takes(R"({"b":null})"));
+    // Listed values are judged the same way.
+    Schema listed(R"({"$schema":"http://json-schema.org/draft-04/schema#","enum":[1,9],"allOf":[
+                      {"$ref":"#/definitions/n","maximum":5}],"definitions":{"n":{"type":"integer"}}})");
+    EXPECT_TRUE(listed.takes("9"));
 }
 
 TEST(Schema, NullableBesideWhatCombinesSchemasMeansNullAsWell) {
@@ -382,7 +428,14 @@ TEST(Schema, KnowsCommonFormats) {
     EXPECT_FALSE(Schema(R"({"format":"duration"})").takes("\"P\""));
     EXPECT_TRUE(Schema(R"({"format":"uri-reference"})").takes("\"/a/b?c#d\""));
     EXPECT_TRUE(Schema(R"({"format":"regex"})").takes(R"("^[a-z]+\\d{2}$")"));
-    EXPECT_FALSE(Schema(R"({"format":"regex"})").takes("\"[a\""));
+    Schema regex(R"({"format":"regex"})");
+    for (const char* text : {R"("^a|b$")", R"("^/api/(.*)$")", R"("^\\s*(?:it|on)\\(\\s*['\"]([^'\"]+)['\"]")",
+                             R"("^[a-zA-Z0-9_]{3,16}?$")"}) {
+        EXPECT_TRUE(regex.takes(text)) << text;
+    }
+    for (const char* text : {"\"[a\"", "\"(a\"", "\"a)\"", "\"*a\"", "\"a{3,2}\"", "\"a**\"", "\"[b-a]\"", "\"a|*\""}) {
+        EXPECT_FALSE(regex.takes(text)) << text;
+    }
     // One nobody knows says something about a text, and limits nothing.
     EXPECT_TRUE(Schema(R"({"type":"string","format":"haiku"})").takes("\"any\""));
     EXPECT_TRUE(Schema(R"({"type":"integer","format":"int32"})").takes("7"));
@@ -397,6 +450,11 @@ TEST(Schema, IgnoresWhatLimitsNothing) {
     Schema nullable(R"({"type":"integer","nullable":true})");
     EXPECT_TRUE(nullable.takes("null"));
     EXPECT_TRUE(nullable.takes("3"));
+    // Keywords that allow everything name no type either.
+    for (const char* text : {R"({"properties":{},"required":[]})", R"({"additionalProperties":true})",
+                             R"({"minLength":0,"uniqueItems":false})"}) {
+        EXPECT_TRUE(Schema(text).takes("[1]")) << text;
+    }
 }
 
 TEST(Schema, RefusesWhatItCannotFollowByName) {

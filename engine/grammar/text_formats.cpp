@@ -32,6 +32,13 @@ namespace {
     "*)*|///" LAPIDARY_PATH "*(/" LAPIDARY_PATH "*)*)" LAPIDARY_AFTER_PATH
 #define LAPIDARY_POINTER "(/([^/~]|~[01])*)*"
 // Days and hours, or weeks.
+// Parts of regular expressions: a character or a set of some, how often, and what stands between bars.
+#define LAPIDARY_ONE                                                            \
+    "[a-zA-Z0-9 _:;,/<>=!@#%&~'\"-]|\\\\[dDwWsS.\\-/*+?()\\[\\]{}|^$\\\\]|\\.|" \
+    "\\[\\^?(a-z|A-Z|0-9|\\\\[dws.]|[a-zA-Z0-9_ ,./'\"=+*(){}|$:;!?@#%<>])+-?\\]"
+#define LAPIDARY_TIMES "(([*+?]|\\{([1-9]\\d?,?|\\d,[1-9]\\d|[01],[2-9])\\})(\\?)?)?"
+#define LAPIDARY_BRANCH \
+    "\\^?((" LAPIDARY_ONE "|\\((\\?:)?((" LAPIDARY_ONE ")" LAPIDARY_TIMES "|\\|)*\\))" LAPIDARY_TIMES ")*\\$?"
 #define LAPIDARY_HOURS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
 #define LAPIDARY_DAYS "(\\d+Y(\\d+M(\\d+D)?)?|\\d+M(\\d+D)?|\\d+D)"
 
@@ -69,10 +76,7 @@ constexpr auto kFormats = std::to_array<TextFormat>({
     {"json-pointer", "^" LAPIDARY_POINTER "$", "^(/|$)"},
     {"relative-json-pointer", "^(0|[1-9]\\d*)(#|" LAPIDARY_POINTER ")$", "^\\d"},
     // Not every regular expression: those without what could be wrong about them.
-    {"regex",
-     "^\\^?(([a-zA-Z0-9 _:;,/<>=!@#%&~'\"-]|\\\\[dDwWsS.\\-/*+?()\\[\\]{}|^$\\\\]|\\.|\\([a-zA-Z0-9_|]*\\)|"
-     "\\[\\^?(a-z|A-Z|0-9|\\\\[dws.]|[a-zA-Z0-9_ ,./])+-?\\])([*+?]|\\{[1-9]\\d?\\})?)*\\$?$",
-     ""},
+    {"regex", "^" LAPIDARY_BRANCH "(\\|" LAPIDARY_BRANCH ")*$", ""},
 });
 
 #undef LAPIDARY_YEAR
@@ -91,6 +95,9 @@ constexpr auto kFormats = std::to_array<TextFormat>({
 #undef LAPIDARY_AUTHORITY
 #undef LAPIDARY_URI
 #undef LAPIDARY_POINTER
+#undef LAPIDARY_ONE
+#undef LAPIDARY_TIMES
+#undef LAPIDARY_BRANCH
 #undef LAPIDARY_HOURS
 #undef LAPIDARY_DAYS
 
