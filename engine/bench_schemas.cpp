@@ -51,57 +51,94 @@ void write_json(const Json& value, std::string& out) {
     }
 }
 
-// Whether a program takes a value with its members in some order. Objects are written member by member, whichever comes next.
+// Whether a program takes a value with its members in some order. Objects are written member by member; of those that may come
+// next first the one after which
+// most of the others that could have come instead still may.
 class AnyOrder {
   public:
     explicit AnyOrder(std::shared_ptr<const grammar::Program> program) : recogniser_(std::move(program)) {}
 
     bool takes(const Json& value) {
-        auto state = recogniser_.start();
-        return write(value, state) && recogniser_.complete(state);
+        recogniser_.allow(~uint64_t(0));
+        return recogniser_.complete(after(value, recogniser_.start()));
     }
 
   private:
     using State = grammar::Recogniser::State;
-    using Members = std::vector<std::pair<std::string, const Json*>>;
-    static constexpr int kMaxTries = 20'000;  // of which most are soon over
+    static constexpr State kDead = grammar::Recogniser::kDead;
+    struct Member {
+        std::string name;
+        const Json* value;
+    };
+    static constexpr int kMaxTries = 200'000;
 
-    bool read(std::string_view text, State& state) {
-        for (const char c : text) {
-            state = recogniser_.next(state, uint8_t(c));
-            if (state == grammar::Recogniser::kDead) return false;
-        }
-        return true;
+    State read(std::string_view text, State state) {
+        for (size_t i = 0; i < text.size() && state != kDead; ++i) state = recogniser_.next(state, uint8_t(text[i]));
+        return state;
     }
-    bool write(const Json& value, State& state) {
+    // Where the program is when the value was written; kDead when it takes it in no order.
+    State after(const Json& value, State state) {
+        if (state == kDead) return kDead;
+        if (!value.is_structured()) return read(chat::json_text(value), state);
+        const auto known = written_.find({&value, state});
+        if (known != written_.end()) return known->second;
+        State end = read(value.is_object() ? "{" : "[", state);
         if (value.is_object()) {
-            Members members;
-            for (const auto& [name, inner] : value.items()) members.emplace_back(chat::json_text(Json(name)), &inner);
-            return read("{", state) && write_members(members, "", state);
+            std::vector<Member> members;
+            for (const auto& [name, inner] : value.items()) {
+                members.push_back({.name = chat::json_text(Json(name)) + ": ", .value = &inner});
+            }
+            end = after_members(members, "", end);
+        } else {
+            for (size_t i = 0; i < value.size(); ++i) end = after(value[i], i > 0 ? read(", ", end) : end);
+            end = read("]", end);
         }
-        if (!value.is_array()) return read(chat::json_text(value), state);
-        if (!read("[", state)) return false;
-        for (size_t i = 0; i < value.size(); ++i) {
-            if ((i > 0 && !read(", ", state)) || !write(value[i], state)) return false;
-        }
-        return read("]", state);
+        written_.emplace(std::pair{&value, state}, end);
+        return end;
     }
-    bool write_members(const Members& left, std::string_view comma, State& state) {
+    State after_members(const std::vector<Member>& left, std::string_view comma, State state) {
         if (left.empty()) return read("}", state);
+        struct Way {
+            size_t member, lost, open;
+            State next;
+        };
+        std::vector<Way> ways;
+        const State begun = read(comma, state);
+        std::vector<bool> now;
+        for (const Member& member : left) now.push_back(read(member.name, begun) != kDead);
         for (size_t i = 0; i < left.size() && ++tries_ < kMaxTries; ++i) {
-            State next = state;
-            if (!read(comma, next) || !read(left[i].first, next) || !read(": ", next)) continue;
-            if (!write(*left[i].second, next)) continue;
-            Members rest = left;
-            rest.erase(rest.begin() + ptrdiff_t(i));
-            if (!write_members(rest, ", ", next)) continue;
-            state = next;
-            return true;
+            const State next = now[i] ? after(*left[i].value, read(left[i].name, begun)) : kDead;
+            if (next == kDead) continue;
+            Way way{.member = i, .lost = 0, .open = 0, .next = next};
+            const State then = read(", ", next);
+            for (size_t k = 0; k < left.size(); ++k) {
+                if (k == i) continue;
+                const bool may_come = read(left[k].name, then) != kDead;
+                way.lost += now[k] && !may_come ? 1 : 0;
+                way.open += may_come ? 1 : 0;
+            }
+            if (way.lost == 0) {
+                if (const State end = after_way(left, i, next); end != kDead) return end;
+                continue;
+            }
+            ways.push_back(way);
         }
-        return false;
+        std::ranges::stable_sort(
+            ways, [](const Way& a, const Way& b) { return a.lost != b.lost ? a.lost < b.lost : a.open > b.open; });
+        for (const Way& way : ways) {
+            if (const State end = after_way(left, way.member, way.next); end != kDead) return end;
+        }
+        return kDead;
+    }
+
+    State after_way(const std::vector<Member>& left, size_t taken, State next) {
+        std::vector<Member> rest = left;
+        rest.erase(rest.begin() + ptrdiff_t(taken));
+        return after_members(rest, ", ", next);
     }
 
     grammar::Recogniser recogniser_;
+    std::map<std::pair<const Json*, State>, State> written_;
     int tries_ = 0;
 };
 
