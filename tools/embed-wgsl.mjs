@@ -53,8 +53,13 @@ struct ${id} {
         header += `inline constexpr ConstantField ${id}::kFields[] = {${list}};\n`;
     }
 }
+const pointers = (list) => list.map(({ name }) => `&${identifier(name)}::module`).join(', ');
+// Ops name their kernels and what they put into slots; by its name only that is looked for which a module imports. So an engine
+// that trains nothing need not carry the kernels of training.
+const named = new Set(modules.flatMap(({ imports }) => imports.map((name) => name.replace(/\/2$/, ''))));
 header += `
-inline constexpr const Module* all[] = {${modules.map(({ name }) => `&${identifier(name)}::module`).join(', ')}};
+inline constexpr const Module* all[] = {${pointers(modules)}};
+inline constexpr const Module* imported[] = {${pointers(modules.filter(({ name }) => named.has(name)))}};
 `;
 const digest = createHash('sha256').update(header);
 for (const maker of makers.sort()) digest.update(fs.readFileSync(maker));

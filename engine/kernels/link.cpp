@@ -97,8 +97,8 @@ std::span<const Module* const> modules() {
 }
 
 const Module* find_module(std::string_view name) {
-    const auto* const found = std::ranges::find(wgsl::all, name, &Module::name);
-    return found == std::end(wgsl::all) ? nullptr : *found;
+    const auto* const found = std::ranges::find(wgsl::imported, name, &Module::name);
+    return found == std::end(wgsl::imported) ? nullptr : *found;
 }
 
 std::string link(const Module& kernel, std::span<const Slot> slots) {

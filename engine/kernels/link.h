@@ -18,8 +18,9 @@ struct Slot {
     const Module* second = nullptr;
 };
 
+// All there are: for tests.
 std::span<const Module* const> modules();
-// Null: there is none.
+// One that another module imports. Null: there is none.
 const Module* find_module(std::string_view name);
 
 // Names that depend on a format of weights end in _1, and in the second instance of their text in _2. Lines that enable

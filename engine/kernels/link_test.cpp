@@ -13,6 +13,13 @@
 namespace lapidary::kernels {
 namespace {
 
+// Null: there is none.
+const Module* module_called(std::string_view name) {
+    const auto all = modules();
+    const auto found = std::ranges::find(all, name, &Module::name);
+    return found == all.end() ? nullptr : *found;
+}
+
 constexpr std::string_view kUserNames[] = {"$part"};
 constexpr std::string_view kTwice[] = {"$weights", "$weights/2"};
 constexpr Module kBase{"base", "fn base() {}\n", {}, {}, {}, {}};
@@ -187,25 +194,25 @@ std::vector<const Module*> modules_named(std::string_view begin) {
 // All that may fill it; what rows are, products say in ways of their own.
 std::vector<const Module*> fillings(std::string_view slot, const Module& importer) {
     const std::map<std::string_view, std::vector<const Module*>> all = {
-        {"reduce", {find_module("lib/reduce_shared"), find_module("lib/reduce_subgroup")}},
-        {"kv", {find_module("kv/f32"), find_module("kv/f16"), find_module("kv/i16"), find_module("kv/q8")}},
+        {"reduce", {module_called("lib/reduce_shared"), module_called("lib/reduce_subgroup")}},
+        {"kv", {module_called("kv/f32"), module_called("kv/f16"), module_called("kv/i16"), module_called("kv/q8")}},
         {"x",
-         {find_module("gemv/x_limbs_staged"), find_module("gemv/x_limbs_ready"), find_module("gemv/x_floats_staged"),
-          find_module("gemv/x_floats_ready")}},
+         {module_called("gemv/x_limbs_staged"), module_called("gemv/x_limbs_ready"), module_called("gemv/x_floats_staged"),
+          module_called("gemv/x_floats_ready")}},
         {"prologue", modules_named("gemv/prologue_")},
         {"epilogue", modules_named("lib/epilogue_")},
         {"store", modules_named("gemv/store_")},
         {"visible", modules_named("attention/visible_")},
         {"dot",
-         {find_module("gemv/dot_limbs_group"), find_module("gemv/dot_floats_group"),
-          find_module("gemv/dot_floats_vec16")}},
-        {"formats", {find_module("gemv/one_format"), find_module("gemv/two_formats")}},
-        {"assignment", {find_module("gemv/persistent_one_format"), find_module("gemv/persistent_two_formats")}},
+         {module_called("gemv/dot_limbs_group"), module_called("gemv/dot_floats_group"),
+          module_called("gemv/dot_floats_vec16")}},
+        {"formats", {module_called("gemv/one_format"), module_called("gemv/two_formats")}},
+        {"assignment", {module_called("gemv/persistent_one_format"), module_called("gemv/persistent_two_formats")}},
     };
     if (slot == "rows" && importer.title() == "gemm") {
-        return {find_module("gemm/all_rows"), find_module("gemm/grouped_rows")};
+        return {module_called("gemm/all_rows"), module_called("gemm/grouped_rows")};
     }
-    if (slot == "rows") return {find_module("gemv/one_row"), find_module("gemv/expert_rows")};
+    if (slot == "rows") return {module_called("gemv/one_row"), module_called("gemv/expert_rows")};
     if (slot != "weights") return all.contains(slot) ? all.at(slot) : std::vector<const Module*>();
     std::vector<const Module*> out;
     for (int f = 0; f <= int(Format::f32); ++f) out.push_back(&format_module(Format(f)));
@@ -222,7 +229,7 @@ void collect(const Module& module, std::vector<const Module*>& path, std::set<co
         std::vector<const Module*> imports;
         if (name.starts_with('$')) {
             imports = fillings(name.substr(1), module);
-        } else if (const Module* found = find_module(name)) {
+        } else if (const Module* found = module_called(name)) {
             imports = {found};
         }
         ASSERT_FALSE(imports.empty()) << module.name << " imports " << name << ", which is not there";
