@@ -52,7 +52,7 @@ Result<OpenAdapter> Api::adapter_of(Id adapter) const {
 }
 
 uint32_t Api::keep_adapter(std::shared_ptr<OpenModel> model, lora::Adapter adapter) {
-    infer::make_gpu_adapters = &infer::GpuAdapters::create;
+    infer::enable_gpu_adapters();
     const uint32_t id = ++last_id_;
     adapters_.emplace(id, OpenAdapter{std::move(model), std::make_shared<const lora::Adapter>(std::move(adapter))});
     return id;

@@ -241,7 +241,7 @@ Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_
     const auto open =
         CO_TRY(co_await new_session(own, *training.model, std::min(kSampleContext, config->context_length), wanted));
     auto adapter = std::make_shared<const lora::Adapter>(CO_TRY(co_await training.session->backend().adapter()));
-    infer::make_gpu_adapters = &infer::GpuAdapters::create;
+    infer::enable_gpu_adapters();
     CO_TRY(co_await open->session->use({{.adapter = std::move(adapter)}}));
     const chat::RenderOptions render{.size = config->is_small() ? chat::ModelSize::small : chat::ModelSize::large,
                                      .thinking = false,

@@ -156,4 +156,8 @@ void GpuAdapters::add_embedding(kernels::Program& program, gpu::Tensor ids, floa
     add_terms(program, u, z, h, factor, rows);
 }
 
+void enable_gpu_adapters() {
+    make_gpu_adapters = &GpuAdapters::create;
+}
+
 }  // namespace lapidary::infer

@@ -75,8 +75,9 @@ class GpuAdapters {
     std::map<std::pair<uint32_t, Linear>, Updates> updates_;
 };
 
-// Makes sets, where there are adapters at all: whoever loads the first one says so. An engine that cannot load any need
-// not have the code, which is why nothing else may name `create`.
-inline decltype(&GpuAdapters::create) make_gpu_adapters = nullptr;
+// Makes sets, where there are adapters at all: whoever loads the first one calls enable_gpu_adapters. An engine that cannot load
+// any need not have the code, which is why nothing else may name `create`.
+extern decltype(&GpuAdapters::create) make_gpu_adapters;
+void enable_gpu_adapters();
 
 }  // namespace lapidary::infer

@@ -21,6 +21,8 @@ std::span<const uint8_t> bytes_of(std::span<const T> values) {
 
 }  // namespace
 
+decltype(&GpuAdapters::create) make_gpu_adapters = nullptr;
+
 GpuPrograms::GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options)
     : model_(std::move(model)),
       options_(options),

@@ -218,7 +218,7 @@ class Planner {
         }
         TRY(decoding(*programs, prefix));
         if (!with_adapter) return {};
-        infer::make_gpu_adapters = &infer::GpuAdapters::create;
+        infer::enable_gpu_adapters();
         const lora::Active active{.adapter = std::make_shared<lora::Adapter>(adapter_for(*config_, *table_))};
         TRY(programs->use_adapters({&active, 1}));
         TRY(layers(*programs, prefix + "adapted "));
