@@ -87,6 +87,9 @@ struct Branch {
     [[nodiscard]] uint64_t weight() const;
 };
 
+// Leaves out what is of other types.
+void narrow(std::vector<Branch>& branches, uint8_t types);
+
 class SchemaBranches {
   public:
     explicit SchemaBranches(const SchemaDocument& document) : document_(document), check_(document) {}

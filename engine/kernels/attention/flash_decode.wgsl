@@ -311,7 +311,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     if (kWindow > 0u && end > kWindow) { begin = end - kWindow; }
     // This part's share of [begin, end): what attention_splits has in mind, or more where there is no room for so many parts.
     // Everybody waits for it, and dividing by a number that the compiler does not know takes 0.3 µs on an H200.
-    let chunk = max(keys_a_part(kWindow), (end - begin + kMaxSplits - 1u) / kMaxSplits);
+    let chunk = max(keys_of_a_split(kWindow), (end - begin + kMaxSplits - 1u) / kMaxSplits);
     let first = min(begin + group.y * chunk, end);
     let last = min(first + chunk, end);
     let own_too = kOwns == 1u && last == end;

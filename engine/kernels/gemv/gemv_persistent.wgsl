@@ -2,18 +2,18 @@
 //
 // They go through the rows together: what is read at a time lies together, x is loaded once and stays in registers, the
 // next rows are asked for while these are computed, and there is no last wave of workgroups that a half empty GPU waits for.
-// A row group is kSpan threads, one for each quant group of a row; of a very long one, of a part of it: part p of y has its sums, and
-// who reads y adds the parts up. A step is kRowsPerGroup rows a row group. What four neighbouring threads find stays in workgroup
-// memory until the end.
+// A row group is kSpan threads, one for each quant group of a row. A very long row is divided into splits: split s leaves row s
+// of y, and who reads y adds these rows up. A step is kRowsPerGroup rows a row group. What four neighbouring threads find stays
+// in workgroup memory until the end.
 // y: [kSplits, kOut]. kFinish 1: y = gelu(a) · b, where b is row r + kOut of the same W (gate, then up): even steps are
 // gate's, odd ones up's of the same rows. kSpan: a multiple of 4. grid: kGroups · kSplits.
 //# import lib/common, $reduce, $weights, gemv/x_limbs, gemv/dot_limbs_group, gemv/loaded, gemv/persistent_rows, $assignment
 override kCols: u32;
 override kOut: u32;
 override kFinish: u32 = 0u;         // 0 or 1
-override kRowsPerGroup: u32 = 2u;           // 2 or 4
+override kRowsPerGroup: u32 = 2u;   // 2 or 4
 override kSplits: u32 = 1u;
-override kGroups: u32;              // workgroups, of each part
+override kGroups: u32;              // workgroups, of each split
 override kSteps: u32;               // of a workgroup, at most
 override kSpan: u32 = kQuantGroups_1 / kSplits;
 override kRowGroups: u32 = kThreads / kSpan;
@@ -43,7 +43,7 @@ fn assignment_rows(assignment: Assignment, row_group: u32, step: u32) -> vec4u {
     return rows + select(0u, kOut, kFinish == 1u && step % 2u == 1u);
 }
 
-// What was found of row r of a row group's step: a thread's share of it. How often the loop goes round is known when it is
+// What was found of row r of a row group's step: a thread's part of it. How often the loop goes round is known when it is
 // compiled, so that all loads are on their way at a time.
 fn partial_sum(step: u32, row_group: u32, r: u32, lane: u32) -> f32 {
     let first = step * kThreads + row_group * kSpan + r;

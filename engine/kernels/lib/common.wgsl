@@ -84,12 +84,12 @@ fn signed_bytes(word: u32) -> vec4f {
     return bitcast<vec4f>(bytes_of(word ^ 0x80808080u) | vec4u(0x4B000000u)) - 8388736.0;
 }
 
-// How many keys a part of one token's attention has where there is room for all parts: so few that enough workgroups have
-// something to do. Longer heads have longer parts to put together again, and layers without a window have the longer heads.
-fn keys_a_part(window: u32) -> u32 { return select(32u, 64u, window == 0u); }
+// How many keys a split of one token's attention has where there is room for all splits: so few that enough workgroups have
+// something to do. Longer heads leave more to merge, and layers without a window have the longer heads.
+fn keys_of_a_split(window: u32) -> u32 { return select(32u, 64u, window == 0u); }
 
-// Into how many parts the attention to `keys` keys is split.
+// Into how many splits the attention to `keys` keys is split.
 fn attention_splits(keys: u32, window: u32, most: u32) -> u32 {
     let reached = select(min(keys, window), keys, window == 0u);
-    return clamp((reached + keys_a_part(window) - 1u) / keys_a_part(window), 1u, most);
+    return clamp((reached + keys_of_a_split(window) - 1u) / keys_of_a_split(window), 1u, most);
 }
