@@ -50,6 +50,9 @@ Task<Result<Reply>> Api::model_describe(Call& call) {
     ModelDescribeArgs args;
     CO_TRY(read_message(call.args, args));
     const auto model = CO_TRY(model_of(args.model));
+    const auto config = model->config();
+    // Not a reason why it cannot run: the other edition can.
+    if (!config && config.error().code == Code::needs_everything) co_return passed(config.error());
     co_return reply(describe(*model, CO_TRY(kv_of(args.kv))));
 }
 

@@ -15,6 +15,7 @@ std::string_view code_name(Code code) {
         case Code::limit: return "limit";
         case Code::out_of_memory: return "out_of_memory";
         case Code::cancelled: return "cancelled";
+        case Code::needs_everything: return "needs_everything";
         case Code::internal: return "internal";
     }
     return "internal";

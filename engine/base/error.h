@@ -21,6 +21,7 @@ enum class Code : uint8_t {
     limit,             // larger than the engine is willing to handle
     out_of_memory,     // would not fit
     cancelled,         // the caller changed its mind
+    needs_everything,  // for the other edition of the engine (base/edition.h)
     internal,          // our fault
 };
 

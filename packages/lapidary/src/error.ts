@@ -2,7 +2,8 @@
 
 /**
  * The engine's codes. The host uses the same ones, so a caller need not know which side refused; `device_lost` is the
- * host's own, because only the host sees a GPU disappear.
+ * host's own, because only the host sees a GPU disappear. `needs_everything` is for the library itself: a page that
+ * has the small engine loads the large one and asks again.
  */
 export type ErrorCode =
     | 'invalid_argument'
@@ -17,6 +18,7 @@ export type ErrorCode =
     | 'out_of_memory'
     | 'cancelled'
     | 'device_lost'
+    | 'needs_everything'
     | 'internal';
 
 const codes: ReadonlySet<string> = new Set<ErrorCode>([
@@ -32,6 +34,7 @@ const codes: ReadonlySet<string> = new Set<ErrorCode>([
     'out_of_memory',
     'cancelled',
     'device_lost',
+    'needs_everything',
     'internal',
 ]);
 

@@ -171,6 +171,30 @@ test('the workshop is fetched when it is first wanted', async () => {
     await engine.dispose();
 });
 
+test('a model that only the larger engine knows is loaded with it', async () => {
+    const fake = new FakeModel();
+    fake.onLoad = (engine) => (engine === 0 ? { code: 'needs_everything', message: 'it has eyes' } : undefined);
+    const engine = new LoadedEngine(await fake.start());
+    assert.deepEqual(fake.workshops, [false, true]);
+    await engine.dispose();
+});
+
+test('a question that only the larger engine can answer is asked there', async () => {
+    const fake = new FakeModel();
+    fake.onGenerate = ({ engine, finish, fail }) => (engine === 0 ? fail('needs_everything', 'a picture') : finish());
+    const engine = new LoadedEngine(await fake.start());
+    await engine.complete('a');
+    assert.deepEqual(fake.workshops, [false, true]);
+    await engine.dispose();
+});
+
+test('the larger engine is not asked for again by itself', async () => {
+    const fake = new FakeModel();
+    fake.onLoad = () => ({ code: 'needs_everything', message: 'it has wings' });
+    await assert.rejects(fake.start(), { code: 'needs_everything', message: 'it has wings' });
+    assert.deepEqual(fake.workshops, [false, true]);
+});
+
 test('bad data and bad settings are refused with a sentence', async () => {
     const fake = new FakeModel();
     const engine = await loaded(fake);

@@ -240,6 +240,7 @@ export class LocalCore implements Core {
                 } catch (error) {
                     if (this.closing.signal.aborted) throw disposedError();
                     throwIfCancelled(signal);
+                    if (await this.enlarge(error)) continue;
                     if (!isLoss(error) || losses === mostLosses) throw error;
                     await this.lose(error);
                 }
@@ -269,6 +270,16 @@ export class LocalCore implements Core {
             this.hasWorkshop = true;
             await this.giveUp();
         });
+    }
+
+    /** The engine of conversations met what only the one with everything can do: whether the other takes its place. */
+    private async enlarge(error: unknown): Promise<boolean> {
+        const needed = error instanceof LapidaryError && error.code === 'needs_everything';
+        if (!needed || this.hasWorkshop) return false;
+        this.context.log('info', `${error.message}: the larger engine is loaded`);
+        this.hasWorkshop = true;
+        await this.giveUp();
+        return true;
     }
 
     private async giveUp(): Promise<void> {
@@ -383,6 +394,7 @@ export class LocalCore implements Core {
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));
+            if (await this.enlarge(error)) return await this.build(signal, choose);
             throw error;
         }
     }
