@@ -1,7 +1,7 @@
 // `chat.completions`, `completions` and `embeddings`: each checks a request, has it answered and words the answer.
-import { ChatAnswer } from './answer/chat.js';
-import { TextAnswer, type Echo } from './answer/completion.js';
-import { Stopwatch } from './answer/measure.js';
+import { ChatAnswer } from './dialects/openai-chat.js';
+import { TextAnswer, type Echo } from './dialects/openai-completions.js';
+import { Stopwatch } from './dialects/head.js';
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
 import { LapidaryError } from './error.js';
@@ -18,10 +18,10 @@ import type {
     EmbeddingParams,
     EmbeddingResponse,
 } from './openai.js';
-import { checkChat, type CheckedRequest } from './request/chat.js';
-import { checkCompletion, type CheckedCompletion } from './request/completion.js';
-import { checkEmbedding } from './request/embedding.js';
-import { invalid } from './request/fields.js';
+import { checkChat, type CheckedRequest } from './dialects/openai-chat-request.js';
+import { checkCompletion, type CheckedCompletion } from './dialects/openai-completions-request.js';
+import { checkEmbedding } from './dialects/openai-embeddings-request.js';
+import { invalid } from './dialects/fields.js';
 import { normalised } from './vectors.js';
 import type { GenerateEvent, GenerateResult } from './session.js';
 

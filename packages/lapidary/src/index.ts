@@ -42,7 +42,7 @@ export type {
     PerplexityResult,
     Sampling,
 } from './session.js';
-export { samplingRanges } from './request/sampling.js';
+export { samplingRanges } from './dialects/sampling.js';
 export { sha256 } from './sha256.js';
 export { BlobSource } from './sources/blob.js';
 export { HttpSource, openHttp } from './sources/http.js';

@@ -5,7 +5,7 @@ import type { Progress } from '../model.js';
 import type { LoadOptions } from '../options.js';
 import type { Log, LogLevel } from '../wasi.js';
 import { Peer } from './peer.js';
-import { defined } from '../request/fields.js';
+import { defined } from '../dialects/fields.js';
 import { postable, startWorker, wantsWorker } from './start.js';
 
 export interface CheckOptions extends Pick<LoadOptions, 'wasm' | 'gpu' | 'worker' | 'log' | 'signal'> {

@@ -2,7 +2,7 @@
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
 import { kvFormats } from '../kv-format.js';
 import type { LoadOptions, ModelSource } from '../options.js';
-import { Fields, defined } from '../request/fields.js';
+import { Fields, defined } from '../dialects/fields.js';
 import { prepareSource, type PreparedSource } from '../sources/prepared.js';
 import { isNode } from '../surroundings.js';
 import type { Log } from '../wasi.js';

@@ -1,5 +1,5 @@
 // How to train: checked, with a name for everything that is wrong.
-import { Fields, defined } from '../request/fields.js';
+import { Fields, defined } from '../dialects/fields.js';
 
 export const targets = ['q', 'k', 'v', 'o', 'gate', 'up', 'down'] as const;
 export type Target = (typeof targets)[number];

@@ -13,7 +13,7 @@ import type {
 } from '../openai.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateResult, Logprob } from '../session.js';
-import { newHead, newId, usageOf, type Head, type Stopwatch } from './measure.js';
+import { newHead, newId, usageOf, type Head, type Stopwatch } from './head.js';
 
 export class ChatAnswer {
     private readonly head: Head;

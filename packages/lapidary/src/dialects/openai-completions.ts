@@ -2,7 +2,7 @@
 import type { EngineInfo } from '../options.js';
 import type { Completion, CompletionLogprobs } from '../openai.js';
 import type { GenerateEvent, GenerateResult, Logprob } from '../session.js';
-import { newHead, usageOf, type Head, type Stopwatch } from './measure.js';
+import { newHead, usageOf, type Head, type Stopwatch } from './head.js';
 
 /** How likely a token was; of the first token of all nobody can say. */
 export type TextScore = Pick<Logprob, 'text'> & Partial<Pick<Logprob, 'logprob' | 'top'>>;

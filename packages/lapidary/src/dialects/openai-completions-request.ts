@@ -1,7 +1,7 @@
 // A request to continue a text, checked, and in the engine's own words.
 import { LapidaryError } from '../error.js';
 import type { Readable } from '../core/core.js';
-import type { CheckedRequest } from './chat.js';
+import type { CheckedRequest } from './openai-chat-request.js';
 import { Fields, defined, invalid } from './fields.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 

@@ -1,6 +1,6 @@
 // A request for the vectors of texts, checked.
 import type { EmbedRequest } from '../core/core.js';
-import { readablesOf } from './completion.js';
+import { readablesOf } from './openai-completions-request.js';
 import { Fields, invalid } from './fields.js';
 
 /** As OpenAI has it. */
