@@ -8,7 +8,7 @@ Result<std::shared_ptr<const model::Config>> OpenModel::config() {
         if (file.tensors().empty()) {
             return fail(Code::unsupported, "the file has no weights (it holds a vocabulary only)");
         }
-        config_ = std::make_shared<const model::Config>(TRY(model::read_config(file.metadata())));
+        config_ = std::make_shared<const model::Config>(TRY(model::read_config(file)));
     }
     return config_;
 }

@@ -48,7 +48,8 @@ Result<RopeFrequencies> rope_frequencies(kernels::Resources& resources, const Gp
         }
         if (!layer.sliding && out.full.at.size == 0) {
             if (divisors.empty()) {
-                divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
+                divisors = reference::default_rope_divisors(layer.head_dim, config.rotary_fraction_full,
+                                                            config.rope_factor_full);
             }
             out.full = append(rates_of(reference::rope_frequencies(layer.head_dim, config.rope_base_full, divisors)));
         }

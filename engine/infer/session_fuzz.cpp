@@ -32,7 +32,7 @@ const Model& small_model() {
         const auto file = *gguf::File::open({source}, {}).run_now();
         check(file.has_value());
         auto* out = new Model;
-        out->config = std::make_shared<const model::Config>(*model::read_config(file->metadata()));
+        out->config = std::make_shared<const model::Config>(*model::read_config(*file));
         const auto lookup = [&](std::string_view name) -> const gguf::TensorInfo* {
             const gguf::FileTensor* tensor = file->find(name);
             return tensor == nullptr ? nullptr : &tensor->info;

@@ -19,15 +19,15 @@ Result<gguf::Header> header_of(std::span<const uint8_t> file) {
     }
 }
 
-Status check_kind(const gguf::Header& header) {
+Status check_kind(const gguf::Header& header, std::string_view architecture) {
     const auto text = [&](std::string_view key) { return header.string(key).value_or(""); };
     if (text("general.type") != "adapter") {
         return fail(Code::invalid_argument, "this GGUF file is a '{}', not an adapter",
                     printable(text("general.type").empty() ? "model" : text("general.type")));
     }
-    if (text("general.architecture") != "gemma4") {
-        return fail(Code::unsupported, "the adapter is for the architecture '{}'; the model's is 'gemma4'",
-                    printable(text("general.architecture")));
+    if (text("general.architecture") != architecture) {
+        return fail(Code::unsupported, "the adapter is for the architecture '{}'; the model's is '{}'",
+                    printable(text("general.architecture")), architecture);
     }
     if (text("adapter.type") != "lora") {
         return fail(Code::unsupported, "adapters of type '{}' are not supported, only 'lora'",
@@ -78,7 +78,7 @@ bool is_allowed(TensorType type) {
 Result<ReadAdapter> read_gguf(std::span<const uint8_t> file, const ReadOptions& options,
                               const model::WeightTable& table) {
     const gguf::Header header = TRY(header_of(file));
-    TRY(check_kind(header));
+    TRY(check_kind(header, table.architecture));
     ReadAdapter out{.format = AdapterFormat::gguf};
     Collector collector;
     for (const gguf::TensorInfo& tensor : header.tensors) {

@@ -29,7 +29,7 @@ class MemorySink final : public ByteSink {
 Result<testing::FixtureModel> opened(Bytes bytes) {
     auto reading = gguf::File::open({std::make_shared<MemorySource>(std::move(bytes))}, {}).run_now();
     auto file = TRY(*std::move(reading));
-    auto config = std::make_shared<const model::Config>(TRY(model::read_config(file.metadata())));
+    auto config = std::make_shared<const model::Config>(TRY(model::read_config(file)));
     auto table =
         std::make_shared<const model::WeightTable>(TRY(model::find_weights(*config, testing::lookup_in(file))));
     auto loading = reference::Weights::load(file, *table, nullptr, {}).run_now();
@@ -192,7 +192,7 @@ TEST_P(AdaptersOnTheCpu, ForgetEverythingWhenTheyChange) {
     EXPECT_EQ(after, **fresh->run(std::vector<int32_t>{2, 3}, LogitsWanted::last, nullptr).run_now());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu, ::testing::ValuesIn(testing::fixture_names()), testing::parameter_name);
+INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu, ::testing::ValuesIn(testing::all_fixture_names()), testing::parameter_name);
 
 }  // namespace
 }  // namespace lapidary::lora

@@ -94,7 +94,7 @@ Result<Bytes> write_gguf(const Adapter& adapter, const model::WeightTable& table
     }
 
     gguf::Writer writer;
-    writer.set_string("general.architecture", "gemma4");
+    writer.set_string("general.architecture", table.architecture);
     writer.set_string("general.type", "adapter");
     writer.set_string("adapter.type", "lora");
     if (!adapter.name.empty()) writer.set_string("general.name", adapter.name);

@@ -12,9 +12,6 @@ namespace {
 
 using chat::Json;
 
-// Of the classes people load Gemma 4 with: the text model is a part of them.
-constexpr std::string_view kModel = "model.language_model.";
-
 // "self_attn.q_proj"
 std::string_view module_in_layer(Target target) {
     switch (target) {
@@ -33,11 +30,11 @@ std::string_view module_in_layer(Target target) {
     return "";
 }
 
-std::string module_of(const Update& update) {
+std::string module_of(const Update& update, const model::WeightTable& table) {
     std::string name(module_in_layer(update.target));
     if (update.target == Target::output) return name;
-    if (update.target == Target::token_embd) return std::string(kModel) + name;
-    return std::string(kModel) + "layers." + std::to_string(update.layer) + "." + name;
+    if (update.target == Target::token_embd) return table.peft_prefix + name;
+    return table.peft_prefix + "layers." + std::to_string(update.layer) + "." + name;
 }
 
 std::string escaped(std::string_view text) {
@@ -54,7 +51,7 @@ std::string alternatives(const Range& range, Text&& text) {
 }
 
 // A regular expression for the modules, because names alone would also match those of the towers for images and sound.
-std::string target_pattern(const Adapter& adapter, size_t n_layers) {
+std::string target_pattern(const Adapter& adapter, const model::WeightTable& table) {
     std::set<uint32_t> layers;
     std::set<Target> targets, others;
     for (const Update& update : adapter.updates) {
@@ -63,14 +60,14 @@ std::string target_pattern(const Adapter& adapter, size_t n_layers) {
     }
     std::string out;
     if (!targets.empty()) {
-        const std::string number = layers.size() == n_layers
+        const std::string number = layers.size() == table.layers.size()
                                        ? "\\d+"
                                        : alternatives(layers, [](uint32_t layer) { return std::to_string(layer); });
-        out = escaped(kModel) + "layers\\." + number + "\\." +
+        out = escaped(table.peft_prefix) + "layers\\." + number + "\\." +
               alternatives(targets, [](Target target) { return escaped(module_in_layer(target)); });
     }
     for (const Target target : others) {
-        out += (out.empty() ? "" : "|") + escaped(module_of({.target = target}));
+        out += (out.empty() ? "" : "|") + escaped(module_of({.target = target}, table));
     }
     return out;
 }
@@ -99,7 +96,7 @@ float alpha_of(const Adapter& adapter, const Update& update) {
     return update.scale * float(update.rank);
 }
 
-Json config_of(const Adapter& adapter, size_t n_layers) {
+Json config_of(const Adapter& adapter, const model::WeightTable& table) {
     std::map<uint32_t, size_t> ranks;
     std::map<float, size_t> alphas;
     for (const Update& update : adapter.updates) {
@@ -113,7 +110,7 @@ Json config_of(const Adapter& adapter, size_t n_layers) {
     for (const Update& update : adapter.updates) {
         const float own = alpha_of(adapter, update);
         // Older versions want a dot before what they look for.
-        std::string module = module_of(update);
+        std::string module = module_of(update, table);
         if (module.starts_with("model.")) module.erase(0, 6);
         const std::string key = escaped(module);
         if (update.rank != rank) rank_pattern[key] = update.rank;
@@ -125,7 +122,7 @@ Json config_of(const Adapter& adapter, size_t n_layers) {
             {"r", rank},
             {"lora_alpha", number(alpha)},
             {"lora_dropout", 0.0},
-            {"target_modules", target_pattern(adapter, n_layers)},
+            {"target_modules", target_pattern(adapter, table)},
             {"bias", "none"},
             {"use_rslora", false},
             {"use_dora", false},
@@ -160,7 +157,7 @@ Result<std::vector<AdapterFile>> write_peft(const Adapter& adapter, const model:
     writer.set_metadata("format", "pt");
     for (const Update& update : adapter.updates) {
         TRY(check_range(update, type));
-        const std::string module = "base_model.model." + module_of(update);
+        const std::string module = "base_model.model." + module_of(update, table);
         const bool embedding = update.target == Target::token_embd;
         const uint64_t a_shape[] = {update.rank, update.in};
         const uint64_t b_shape[] = {update.out, update.rank};
@@ -174,7 +171,7 @@ Result<std::vector<AdapterFile>> write_peft(const Adapter& adapter, const model:
                    scaled.empty() ? update.b : scaled, type);
     }
     const std::string config =
-        config_of(adapter, table.layers.size()).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+        config_of(adapter, table).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     std::vector<AdapterFile> out;
     out.push_back({"adapter_config.json", Bytes(config.begin(), config.end())});
     out.push_back({"adapter_model.safetensors", writer.file()});

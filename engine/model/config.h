@@ -1,4 +1,4 @@
-// What kind of Gemma 4 a file holds: the sizes of everything, read from its metadata and checked.
+// What kind of Gemma a file holds: the sizes of everything, read from its metadata and checked.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "gguf/header.h"
+#include "gguf/file.h"
 
 namespace lapidary::model {
 
@@ -37,19 +37,51 @@ struct SamplingHints {
     std::optional<float> top_p;
 };
 
+// Both run through the same layer; what differs is data in Config. The family says what a vocabulary, a template and an
+// adapter are called.
+enum class Family : uint8_t { gemma4, gemma3 };
+
+// How the states of all tokens become the one vector of a text.
+enum class Pooling : uint8_t { mean, first, last };
+
+// What makes a model one of embeddings: every token sees all others, or those near it, and the pooled state goes through
+// two matrices.
+struct EmbeddingConfig {
+    Pooling pooling = Pooling::mean;
+    uint32_t hidden = 0;  // what the first matrix gives and the second one takes
+    uint32_t size = 0;    // of an embedding
+};
+
+// What the table of tensors says about a model beyond its metadata.
+struct TensorFacts {
+    uint64_t embedding_rows = 0;  // of token_embd; 0: there is none
+    bool towers = false;          // of images: a single file with everything, as Ollama's are
+    uint64_t dense_hidden = 0;    // rows of an embedding model's first matrix; 0: there is none
+    uint64_t dense_size = 0;      // rows of its second
+    bool dense_in_gemma3 = false; // they are called as the embedding model is that calls itself 'gemma3'
+
+    void look_at(const gguf::TensorInfo& tensor);
+};
+
 struct Config {
+    std::string architecture = "gemma4";
     std::string name;     // general.name, may be empty
-    std::string variant;  // "E2B", "E4B", "12B", "26B-A4B", "31B", or "custom"
+    std::string variant;  // "E2B", "E4B", "12B", "26B-A4B", "31B"; "270M", "1B", … of Gemma 3; or "custom"
+    Family family = Family::gemma4;
+    std::optional<EmbeddingConfig> embedding;  // a model of embeddings, not of text
     uint32_t width = 0;   // d: the residual stream
     uint32_t vocabulary = 0;
     uint32_t context_length = 0;
-    uint32_t sliding_window = 0;    // counts the token itself
+    uint32_t sliding_window = 0;    // counts the token itself; of an embedding model, half of it on either side
     uint32_t per_layer_width = 0;   // P: per-layer embeddings (E2B, E4B); 0: none
     uint32_t shared_kv_layers = 0;  // trailing layers that reuse a donor's K and V
     float norm_epsilon = 1e-6f;
     float rope_base_full = 1e6f;
     float rope_base_sliding = 1e4f;
     float rotary_fraction_full = 0.25f;  // used only when the file has no rope_freqs
+    float rope_factor_full = 1.0f;       // full layers rotate by the position divided by this
+    float attention_scale = 1.0f;        // what q · k is multiplied with
+    bool norms_values = true;            // V goes through a norm without weights
     float logit_softcap = 30.0f;         // 0: none
     ExpertConfig experts;
     std::vector<LayerConfig> layers;
@@ -61,9 +93,11 @@ struct Config {
     [[nodiscard]] bool owns_kv(uint32_t layer) const { return layers[layer].kv_layer == layer; }
 };
 
-// Refuses, by name, every architecture but `gemma4`.
+// Refuses, by name, every architecture but those of the two families.
 Status check_architecture(const gguf::Header& header);
 
+// Of a model whose tensors are all in the file of this header.
 Result<Config> read_config(const gguf::Header& header);
+Result<Config> read_config(const gguf::File& file);
 
 }  // namespace lapidary::model

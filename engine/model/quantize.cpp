@@ -18,8 +18,9 @@ bool is_float(TensorType type) {
 
 // What a mix gives each tensor, whatever it is now.
 Result<std::vector<TensorType>> types_of_mix(const gguf::File& file, quant::Mix mix) {
-    const auto layers = file.metadata().integer("gemma4.block_count");
-    if (!layers || *layers < 1) return fail(Code::bad_file, "the metadata key 'gemma4.block_count' is missing");
+    const std::string key = std::string(file.metadata().string("general.architecture").value_or("")) + ".block_count";
+    const auto layers = file.metadata().integer(key);
+    if (!layers || *layers < 1) return fail(Code::bad_file, "the metadata key '{}' is missing", printable(key));
     std::vector<quant::MixTensor> tensors;
     for (const gguf::FileTensor& tensor : file.tensors()) {
         const gguf::TensorInfo& info = tensor.info;

@@ -81,7 +81,7 @@ TEST(Synth, MakesFilesThatAreFoundCompleteInEveryType) {
         for (const Mix mix : kMixes) {
             SCOPED_TRACE(format("{} {}", variant, int(mix)));
             const gguf::File file = open(make(variant, mix, 1));
-            const auto config = read_config(file.metadata());
+            const auto config = read_config(file);
             ASSERT_TRUE(config) << config.error().message;
             EXPECT_EQ(config->name, "synthetic " + std::string(variant));
             EXPECT_EQ(config->width, 256u);

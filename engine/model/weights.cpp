@@ -74,7 +74,7 @@ class Finder {
             out.attn_k = TRY(required(blk, {"attn_k.weight"}, {d, layer.kv_width()}));
             out.attn_k_norm = TRY(required(blk, {"attn_k_norm.weight"}, {hd}));
             out.attn_v = TRY(optional(blk, {"attn_v.weight"}, {d, layer.kv_width()}));
-            if (!out.attn_v.present() && layer.sliding) {
+            if (!out.attn_v.present() && (layer.sliding || !config_.norms_values)) {
                 return fail(Code::missing_tensor, "the file has no tensor '{}attn_v.weight'", blk);
             }
         }
@@ -102,7 +102,8 @@ class Finder {
         const uint64_t d = config_.width;
         const uint64_t n = moe.count;
         if (n == 0)
-            return fail(Code::bad_file, "'{}ffn_gate_inp.weight' is there, but gemma4.expert_count is not", blk);
+            return fail(Code::bad_file, "'{}ffn_gate_inp.weight' is there, but {}.expert_count is not", blk,
+                        config_.architecture);
         out.router = TRY(required(blk, {"ffn_gate_inp.weight"}, {d, n}));
         out.router_scale = TRY(required(blk, {"ffn_gate_inp.scale"}, {d}));
         out.expert_gate_up = TRY(optional(blk, {"ffn_gate_up_exps.weight"}, {d, uint64_t(2) * moe.ffn, n}));
@@ -159,7 +160,7 @@ void WeightTable::for_each(const std::function<void(const Weight&)>& visit) cons
         if (weight.present()) visit(weight);
     };
     for (const Weight* weight : {&token_embd, &output, &output_norm, &rope_freqs, &per_layer_token_embd,
-                                 &per_layer_model_proj, &per_layer_proj_norm}) {
+                                 &per_layer_model_proj, &per_layer_proj_norm, &dense.first, &dense.second}) {
         visit_present(*weight);
     }
     for (const LayerWeights& layer : layers) {
@@ -174,11 +175,20 @@ Result<WeightTable> find_weights(const Config& config, const TensorLookup& looku
     const uint64_t p = config.per_layer_width;
     const uint64_t all_p = p * config.layers.size();
     WeightTable table;
+    table.architecture = config.architecture;
+    // Of Gemma 3 the larger ones, which see pictures, are parts of a class; the others are a class of their own.
+    const bool is_part = config.variant == "4B" || config.variant == "12B" || config.variant == "27B";
+    if (config.family == Family::gemma3 && !is_part) table.peft_prefix = "model.";
     table.token_embd = TRY(find.required("", {"token_embd.weight"}, {d, vocabulary}));
     table.output = TRY(find.optional("", {"output.weight"}, {d, vocabulary}));
-    table.output_norm = TRY(find.required("", {"output_norm.weight"}, {d}));
+    table.output_norm = TRY(find.required("", {"output_norm.weight", "norm.weight"}, {d}));
+    if (const auto& embedding = config.embedding) {
+        const uint64_t hidden = embedding->hidden;
+        table.dense.first = TRY(find.required("", {"dense_2.weight", "dense.0.weight"}, {d, hidden}));
+        table.dense.second = TRY(find.required("", {"dense_3.weight", "dense.1.weight"}, {hidden, embedding->size}));
+    }
     for (const LayerConfig& layer : config.layers) {
-        if (layer.sliding) continue;
+        if (layer.sliding || config.family == Family::gemma3) continue;
         table.rope_freqs = TRY(find.optional("", {"rope_freqs.weight"}, {layer.head_dim / 2}));
         break;
     }

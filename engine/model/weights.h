@@ -70,7 +70,15 @@ struct LayerWeights {
     }
 };
 
+// What makes the pooled state of a text its embedding.
+struct DenseWeights {
+    Weight first;   // [hidden, d]
+    Weight second;  // [size, hidden]
+};
+
 struct WeightTable {
+    std::string architecture = "gemma4";  // the model's: what an adapter in a GGUF file says it is for
+    std::string peft_prefix = "model.language_model.";  // where the layers are in the class people load it with
     Weight token_embd;            // [V, d]        also the output head when `output` is absent
     Weight output;                // [V, d]
     Weight output_norm;           // [d]
@@ -78,6 +86,7 @@ struct WeightTable {
     Weight per_layer_token_embd;  // [V, P·L]
     Weight per_layer_model_proj;  // [P·L, d]
     Weight per_layer_proj_norm;   // [P]
+    DenseWeights dense;           // only of a model of embeddings
     std::vector<LayerWeights> layers;
 
     [[nodiscard]] const Weight& head() const { return output.present() ? output : token_embd; }

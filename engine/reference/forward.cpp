@@ -228,7 +228,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
         // Where there is no Wv, the values are the raw keys: before their norm, before rope.
         std::vector<float> value = w.attn_v.present() ? apply(layer, Target::v, x) : k;
         rms_norm(k, v.k_norm, shape.head_dim, eps, k);
-        rms_norm(value, {}, shape.head_dim, eps, value);
+        if (config_->norms_values) rms_norm(value, {}, shape.head_dim, eps, value);
         for (size_t t = 0; t < tokens; ++t) {
             rope(std::span(k).subspan(t * shape.kv_width(), shape.kv_width()), shape.head_dim, position_ + uint32_t(t),
                  frequencies);

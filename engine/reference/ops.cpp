@@ -91,9 +91,9 @@ std::vector<double> rope_frequencies(uint32_t head_dim, double base, std::span<c
     return out;
 }
 
-std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction) {
+std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction, float factor) {
     std::vector<float> divisors(head_dim / 2, 1e30f);
-    std::fill_n(divisors.begin(), size_t(float(head_dim) * fraction / 2), 1.0f);
+    std::fill_n(divisors.begin(), size_t(float(head_dim) * fraction / 2), factor);
     return divisors;
 }
 

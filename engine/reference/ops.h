@@ -31,7 +31,7 @@ void rope(std::span<float> x, uint32_t head_dim, uint32_t position, std::span<co
 std::vector<double> rope_frequencies(uint32_t head_dim, double base, std::span<const float> divisors);
 
 // Divisors for a file without rope_freqs: the first `fraction` of the pairs turns, the rest stands still.
-std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction);
+std::vector<float> default_rope_divisors(uint32_t head_dim, float fraction, float factor);
 
 // In place: exp(x - max) / sum.
 void softmax(std::span<float> x);

@@ -20,6 +20,8 @@ SmallWeights decode_small(const model::Config& config, const model::WeightTable&
                        .pre_ffw_norm_2 = decoded(layer.pre_ffw_norm_2),
                        .post_ffw_norm_1 = decoded(layer.post_ffw_norm_1),
                        .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
+        // Scaling queries in their norm scales what they give with every key.
+        for (float& value : v.q_norm) value *= config.attention_scale;
         const model::Weight& scale = layer.output_scale(model::Region::prompt);
         if (scale.present()) v.output_scale = decoded(scale)[0];
         out.layers.push_back(std::move(v));
@@ -31,7 +33,9 @@ SmallWeights decode_small(const model::Config& config, const model::WeightTable&
             out.rope_sliding = rope_frequencies(layer.head_dim, config.rope_base_sliding, {});
         } else {
             std::vector<float> divisors = decoded(table.rope_freqs);
-            if (divisors.empty()) divisors = default_rope_divisors(layer.head_dim, config.rotary_fraction_full);
+            if (divisors.empty()) {
+                divisors = default_rope_divisors(layer.head_dim, config.rotary_fraction_full, config.rope_factor_full);
+            }
             out.rope_full = rope_frequencies(layer.head_dim, config.rope_base_full, divisors);
         }
     }

@@ -10,6 +10,7 @@
 namespace lapidary::reference {
 
 struct LayerVectors {
+    // q_norm has the scale of attention in it.
     std::vector<float> attn_norm, q_norm, k_norm, post_attention_norm, ffn_norm, post_ffw_norm, post_norm;
     std::vector<float> router_scale, expert_down_scale, pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;
     float output_scale = 1;

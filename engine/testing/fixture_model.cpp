@@ -16,7 +16,7 @@ Result<FixtureModel> load_model(const std::string& path) {
     if (!bytes) return fail(Code::not_found, "there is no file '{}'", path);
     auto opened = gguf::File::open({std::make_shared<MemorySource>(std::move(*bytes))}, {}).run_now();
     auto file = TRY(*std::move(opened));
-    auto config = std::make_shared<const model::Config>(TRY(model::read_config(file.metadata())));
+    auto config = std::make_shared<const model::Config>(TRY(model::read_config(file)));
     auto table = std::make_shared<const model::WeightTable>(TRY(model::find_weights(*config, lookup_in(file))));
     auto loaded = reference::Weights::load(file, *table, nullptr, {}).run_now();
     auto weights = TRY(*std::move(loaded));

@@ -19,6 +19,16 @@ inline std::vector<const char*> fixture_names() {
 #endif
 }
 
+// Those, and the models of Gemma 3, which have the same files beside them.
+inline std::vector<const char*> all_fixture_names() {
+    std::vector<const char*> out = fixture_names();
+    out.push_back("tiny-gemma3-q4km");
+#if !__has_feature(address_sanitizer)
+    out.push_back("tiny-gemma3-27b-q4km");
+#endif
+    return out;
+}
+
 // As GoogleTest wants the name of a parameter.
 inline std::string parameter_name(const ::testing::TestParamInfo<const char*>& info) {
     std::string name = info.param;

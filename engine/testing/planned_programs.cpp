@@ -152,7 +152,7 @@ class Planner {
     Status plan(const PlannedModel& wanted, bool thorough) {
         const model::SynthPlan plan = TRY(model::plan_synth(wanted.variant, wanted.mix));
         file_ = TRY(now(gguf::File::open({std::make_shared<PlannedSource>(plan)}, {})));
-        config_ = std::make_shared<const model::Config>(TRY(model::read_config(file_->metadata())));
+        config_ = std::make_shared<const model::Config>(TRY(model::read_config(*file_)));
         table_ = std::make_shared<const model::WeightTable>(TRY(model::find_weights(*config_, lookup_in(*file_))));
         const auto loaded = TRY(load(infer::TablePlace::gpu));
         tell_refusal(inference(loaded, kDefaultKvFormat, "", thorough));

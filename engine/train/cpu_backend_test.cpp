@@ -67,7 +67,7 @@ TEST_P(Training, LossAndEveryGradientEqualTheExpectedOnes) {
 
 TEST_P(Training, GradientsAreAsNearToExactOnesAsThoseOfTheFixture) {
     const testing::ExactGradients* exact = testing::exact_gradients(GetParam());
-    ASSERT_NE(exact, nullptr);
+    if (exact == nullptr) GTEST_SKIP() << "the exact gradients of " << GetParam() << " are not known";
     const auto training = backend(fixture_.adapter, {.checkpointing = false});
     const double loss = accumulated(*training, fixture_.sequence, weight_) / weight_;
     EXPECT_NEAR(loss / exact->loss, 1, 2e-7);
@@ -187,7 +187,7 @@ TEST_P(Training, UpdatesOfOneUpperLayerHaveTheSameGradientsAsAmongOthers) {
     expect_equal(gradients(*some), expected, 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Training, ::testing::ValuesIn(testing::fixture_names()), testing::parameter_name);
+INSTANTIATE_TEST_SUITE_P(All, Training, ::testing::ValuesIn(testing::all_fixture_names()), testing::parameter_name);
 
 class CpuTraining : public Training {};
 

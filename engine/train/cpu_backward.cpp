@@ -124,10 +124,12 @@ void CpuPass::attention_backward(uint32_t layer, const CpuSavedActivations& save
         norm_backward(saved.k, vectors.k_norm, shape.head_dim, kv.dk, dk_raw);
         if (saved.v.empty()) {  // the raw keys are the values too: both gradients add up
             norm_backward(saved.k, {}, shape.head_dim, kv.dv, dk_raw);
-        } else {
+        } else if (config_.norms_values) {
             std::vector<float> dv_raw(saved.v.size());
             norm_backward(saved.v, {}, shape.head_dim, kv.dv, dv_raw);
             apply_backward(layer, Target::v, x, dv_raw, dx);
+        } else {
+            apply_backward(layer, Target::v, x, kv.dv, dx);
         }
         apply_backward(layer, Target::k, x, dk_raw, dx);
     }

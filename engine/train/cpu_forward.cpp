@@ -160,7 +160,8 @@ void CpuPass::attention_forward(uint32_t layer, CpuSavedActivations& saved, std:
         saved.k = apply(layer, Target::k, x);
         if (model_.table->layers[layer].attn_v.present()) saved.v = apply(layer, Target::v, x);
         own.k = normed(saved.k, vectors.k_norm, shape.head_dim);
-        own.v = normed(saved.v.empty() ? saved.k : saved.v, {}, shape.head_dim);
+        own.v = saved.v.empty() ? saved.k : saved.v;
+        if (config_.norms_values) own.v = normed(own.v, {}, shape.head_dim);
         turn(layer, own.k, shape.kv_width(), false);
     }
     const KeysAndValues& kv = kv_[shape.kv_layer];
