@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/blueprint_gemma3.h"
+
 namespace lapidary::model {
 namespace {
 
@@ -42,7 +44,7 @@ bool same_letters(std::string_view a, std::string_view b) {
 
 // Only the large models take their values from the keys, on full layers.
 bool has_values(const Config& config, const LayerConfig& layer) {
-    return layer.sliding || config.is_small();
+    return layer.sliding || config.is_small() || config.family == Family::gemma3;
 }
 
 void list_layer(const Config& config, uint32_t index, BlueprintOptions options, std::vector<TensorBlueprint>& out) {
@@ -65,7 +67,7 @@ void list_layer(const Config& config, uint32_t index, BlueprintOptions options, 
     add("ffn_up.weight", {d, layer.ffn});
     add("ffn_down.weight", {layer.ffn, d});
     add("post_ffw_norm.weight", {d});
-    add("layer_output_scale.weight", {1});
+    if (config.family == Family::gemma4) add("layer_output_scale.weight", {1});
     if (const uint64_t p = config.per_layer_width; p > 0) {
         add("inp_gate.weight", {d, p});
         add("proj.weight", {p, d});
@@ -86,12 +88,14 @@ void list_layer(const Config& config, uint32_t index, BlueprintOptions options, 
 }  // namespace
 
 Result<Config> family_config(std::string_view variant) {
+    if (auto gemma3 = gemma3_config(variant)) return *std::move(gemma3);
     const auto* const found =
         std::ranges::find_if(kFamily, [&](const Member& member) { return same_letters(member.variant, variant); });
     if (found == std::end(kFamily)) {
         std::string names;
         for (const Member& member : kFamily) names += (names.empty() ? "" : ", ") + std::string(member.variant);
-        return fail(Code::not_found, "there is no Gemma 4 '{}'; there are {}", printable(variant), names);
+        return fail(Code::not_found, "there is no Gemma '{}'; there are {}, {}", printable(variant), names,
+                    gemma3_names());
     }
     const Member& member = *found;
     Config config;
@@ -126,8 +130,12 @@ std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions
     const uint64_t all_p = p * config.layers.size();
     out.push_back({"token_embd.weight", {d, config.vocabulary}});
     out.push_back({"output_norm.weight", {d}});
+    if (const auto& embedding = config.embedding) {
+        out.push_back({"dense_2.weight", {d, embedding->hidden}});
+        out.push_back({"dense_3.weight", {embedding->hidden, embedding->size}});
+    }
     for (const LayerConfig& layer : config.layers) {
-        if (layer.sliding) continue;
+        if (layer.sliding || config.family == Family::gemma3) continue;
         out.push_back({"rope_freqs.weight", {layer.head_dim / 2}});
         break;
     }
@@ -141,6 +149,7 @@ std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions
 }
 
 void write_metadata(const Config& config, gguf::Writer& writer) {
+    if (config.family == Family::gemma3) return write_gemma3_metadata(config, writer);
     const auto key = [](const char* name) { return "gemma4." + std::string(name); };
     std::vector<uint32_t> kv_heads;
     std::vector<uint32_t> ffn;

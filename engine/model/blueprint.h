@@ -1,4 +1,4 @@
-// The members of the Gemma 4 family from their published sizes: what metadata and which tensors such a file has.
+// The members of the families from their published sizes: what metadata and which tensors such a file has.
 // For making synthetic models, and for testing that we read what we know.
 #pragma once
 
@@ -14,6 +14,7 @@ namespace lapidary::model {
 // "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and five that nobody published, with the same features in
 // a few megabytes: "tiny-e2b", "tiny-31b", "tiny-one" (a single layer, for what is not about the model: quick also on GPUs
 // that take long to compile), "tiny-wide" (rows too long for one workgroup), "tiny-moe".
+// Of Gemma 3 "gemma3-270m", "gemma3-1b", …, "embeddinggemma", and "tiny-gemma3" and "tiny-embedding".
 Result<Config> family_config(std::string_view variant);
 
 struct TensorBlueprint {
@@ -28,7 +29,7 @@ struct BlueprintOptions {
 
 std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions options);
 
-// The `general.*` and `gemma4.*` keys; no vocabulary.
+// The `general.*` keys and those of the architecture; no vocabulary.
 void write_metadata(const Config& config, gguf::Writer& writer);
 
 }  // namespace lapidary::model

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/edition.h"
+
 namespace lapidary::model {
 namespace {
 
@@ -167,7 +169,7 @@ Status assign_donors(Config& config) {
 Status read_layers(const KeyReader& keys, Config& config) {
     const uint32_t count = TRY(keys.integer("block_count", 1, kMaxLayers));
     config.shared_kv_layers = TRY(keys.integer_or("attention.shared_kv_layers", 0, count - 1, 0));
-    const bool is_gemma3 = config.family == Family::gemma3;
+    const bool is_gemma3 = has_everything() && config.family == Family::gemma3;
     auto sliding = TRY(read_sliding_pattern(keys, count, config.family));
     if (config.sliding_window == 0) sliding.assign(count, false);
     const auto heads = TRY(keys.per_layer("attention.head_count", count, 1, kMaxHeads));
@@ -210,7 +212,7 @@ bool is_gemma3_architecture(std::string_view architecture) {
 Result<uint32_t> read_vocabulary_size(const gguf::Header& header, const KeyReader& keys, const TensorFacts& facts,
                                       Family family) {
     // Files of Gemma 3 may have more tokens than rows, or rows that stand for nothing: the rows count.
-    if (family == Family::gemma3 && facts.embedding_rows > 0) {
+    if (has_everything() && family == Family::gemma3 && facts.embedding_rows > 0) {
         if (facts.embedding_rows > uint64_t(kMaxVocabulary)) {
             return fail(Code::bad_file, "token_embd.weight has {} rows: too many", facts.embedding_rows);
         }
@@ -274,7 +276,7 @@ std::string gemma3_variant(const Config& config) {
 }
 
 std::string variant_name(const Config& config) {
-    if (config.family == Family::gemma3) return gemma3_variant(config);
+    if (has_everything() && config.family == Family::gemma3) return gemma3_variant(config);
     const size_t layers = config.layers.size();
     if (layers == 35 && config.width == 1536 && config.is_small()) return "E2B";
     if (layers == 42 && config.width == 2560 && config.is_small()) return "E4B";
@@ -357,7 +359,7 @@ Result<Config> read_config(const gguf::Header& header, const TensorFacts& facts)
     config.architecture = *header.string("general.architecture");
     config.family = is_gemma3_architecture(config.architecture) ? Family::gemma3 : Family::gemma4;
     const KeyReader keys(header, config.architecture);
-    const bool is_gemma3 = config.family == Family::gemma3;
+    const bool is_gemma3 = has_everything() && config.family == Family::gemma3;
     config.name = printable(header.string("general.name").value_or(""), 120);
     config.width = TRY(keys.integer("embedding_length", 1, kMaxWidth));
     config.context_length = TRY(keys.integer("context_length", 1, kMaxContext));
@@ -415,7 +417,10 @@ Status check_architecture(const gguf::Header& header) {
                     "this is Gemma 3n (gemma3n), another architecture than Gemma 3, and not supported: try Gemma 4 E2B "
                     "or E4B, which come after it");
     }
-    if (is_gemma3_architecture(*architecture)) return {};
+    if (is_gemma3_architecture(*architecture)) {
+        if (!has_everything()) return fail(Code::needs_everything, "this is a model of the Gemma 3 family");
+        return {};
+    }
     if (*architecture != "gemma4") {
         return fail(Code::unsupported,
                     "this is a '{}' model; Lapidary runs Gemma 4 ('gemma4'), Gemma 3 ('gemma3') and EmbeddingGemma "

@@ -20,12 +20,12 @@ struct Content {
     float deviation = 0;
 };
 
-Content content_of(const TensorBlueprint& tensor) {
+Content content_of(const Config& config, const TensorBlueprint& tensor) {
     const std::string_view name = tensor.name;
     const float of_row = 1 / std::sqrt(float(tensor.ne[0]));
     if (name.ends_with(".layer_output_scale.weight")) return {.centre = 1};
     // Gemma 4 does not divide q · k by √dim. Small weights in the norm of k keep the products near 1 all the same.
-    if (name.ends_with(".attn_k_norm.weight")) return {.centre = of_row, .deviation = of_row / 20};
+    if (name.ends_with(".attn_k_norm.weight") && config.attention_scale == 1) return {.centre = of_row, .deviation = of_row / 20};
     // The router's input is divided by √width before, so its weights need not be small.
     if (name.ends_with(".ffn_gate_inp.weight")) return {.deviation = 1};
     if (tensor.ne.size() == 1) return {.centre = 1, .deviation = 0.05f};
@@ -42,7 +42,7 @@ void fill_rope_freqs(float rotated, std::span<float> out) {
 // Blocks from `first` on of the tensor with this number.
 void fill_blocks(const SynthPlan& plan, size_t number, uint64_t seed, uint64_t first, std::span<uint8_t> out) {
     const TensorBlueprint& tensor = plan.tensors[number];
-    const Content content = content_of(tensor);
+    const Content content = content_of(plan.config, tensor);
     // Spread over all bits, because people choose seeds like 1, 2, 3, and neighbours would give similar noise.
     const quant::Noise noise{.seed = (seed * 4096 + number) * 0x9E3779B97F4A7C15u, .deviation = content.deviation};
     quant::fill_noise(plan.types[number], noise, first, out);
@@ -59,7 +59,7 @@ void fill_blocks(const SynthPlan& plan, size_t number, uint64_t seed, uint64_t f
 
 Result<SynthPlan> plan_synth(std::string_view variant, quant::Mix mix) {
     SynthPlan plan{.config = TRY(family_config(variant)), .tensors = {}, .types = {}, .layout = {}};
-    plan.config.name = "synthetic " + plan.config.variant;
+    plan.config.name = "synthetic " + (plan.config.family == Family::gemma3 ? plan.config.name : plan.config.variant);
     plan.tensors = list_tensors(plan.config, {});
     std::vector<quant::MixTensor> tensors;
     for (const TensorBlueprint& tensor : plan.tensors) {
@@ -71,7 +71,7 @@ Result<SynthPlan> plan_synth(std::string_view variant, quant::Mix mix) {
     write_metadata(plan.config, writer);
     writer.set_u32("general.file_type", quant::file_type(mix));
     writer.set_u32("general.quantization_version", 2);
-    write_synthetic_vocabulary(plan.config.vocabulary, writer);
+    write_synthetic_vocabulary(plan.config, writer);
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
         writer.add_tensor(plan.tensors[i].name, plan.types[i], std::span<const uint64_t>(plan.tensors[i].ne));
     }
