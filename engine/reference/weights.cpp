@@ -8,13 +8,17 @@ namespace lapidary::reference {
 
 Task<Result<std::shared_ptr<const Weights>>> Weights::load(const gguf::File& file, const model::WeightTable& table,
                                                            Progress progress, Cancel cancel) {
+    std::vector<const model::Weight*> wanted;
+    table.for_each([&](const model::Weight& weight) { wanted.push_back(&weight); });
+    return load(file, std::move(wanted), std::move(progress), std::move(cancel));
+}
+
+Task<Result<std::shared_ptr<const Weights>>> Weights::load(const gguf::File& file,
+                                                           std::vector<const model::Weight*> wanted, Progress progress,
+                                                           Cancel cancel) {
     constexpr uint64_t kChunk = 4 << 20;  // what one read asks for: bounds the copy in flight
     auto out = std::make_shared<Weights>();
-    std::vector<const model::Weight*> wanted;
-    table.for_each([&](const model::Weight& weight) {
-        wanted.push_back(&weight);
-        out->total_ += weight.bytes();
-    });
+    for (const model::Weight* weight : wanted) out->total_ += weight->bytes();
     // In WebAssembly size_t has 32 bits and the address space 4 GiB, of which the caches need some.
     constexpr uint64_t kMost = sizeof(size_t) == 4 ? 3'500'000'000ull : UINT64_MAX;
     if (out->total_ > kMost) {

@@ -24,6 +24,11 @@ class Weights {
     static Task<Result<std::shared_ptr<const Weights>>> load(const gguf::File& file, const model::WeightTable& table,
                                                              Progress progress, Cancel cancel);
 
+    // The same for any list of weights: towers have tables of their own.
+    static Task<Result<std::shared_ptr<const Weights>>> load(const gguf::File& file,
+                                                             std::vector<const model::Weight*> wanted,
+                                                             Progress progress, Cancel cancel);
+
     // An absent weight gives a matrix that is not present().
     [[nodiscard]] Matrix matrix(const model::Weight& weight) const;
     // A small weight as floats, empty when absent.
