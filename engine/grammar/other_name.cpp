@@ -11,7 +11,6 @@ class OtherName {
   public:
     OtherName(ProgramBuilder& builder, JsonRules& rules, NodeId next)
         : b_(builder),
-          rules_(rules),
           close_(builder.literal("\"", next)),
           free_(rules.free_text(close_)),
           beyond_(rules.beyond_ascii(true, free_)),
@@ -42,7 +41,6 @@ class OtherName {
 
   private:
     ProgramBuilder& b_;
-    JsonRules& rules_;
     NodeId close_;
     NodeId free_;    // the rest of a name that differs
     NodeId beyond_;  // a character beyond ASCII that makes it differ
