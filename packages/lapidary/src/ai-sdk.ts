@@ -249,6 +249,15 @@ async function* partsOf<V extends Version>(
         }
         if (kind && delta !== undefined) yield { type: `${kind}-delta`, id: String(blocks), delta };
     }
+    /** The call that is being written: they come one after the other. */
+    let call: { id: string; toolName: string; input: string } | undefined;
+    function* endCall(): Generator<StreamPart<V>> {
+        if (!call) return;
+        const { id, toolName, input } = call;
+        call = undefined;
+        yield { type: 'tool-input-end', id };
+        yield { type: 'tool-call', toolCallId: id, toolName, input };
+    }
     try {
         for await (const { choices, usage: told, id, model, created } of chunks) {
             if (told) measured = told;
@@ -258,12 +267,16 @@ async function* partsOf<V extends Version>(
             if (delta.role) yield { type: 'response-metadata', id, modelId: model, timestamp: new Date(created * 1000) };
             if (delta.reasoning_content) yield* write('reasoning', delta.reasoning_content);
             if (delta.content) yield* write('text', delta.content);
-            for (const { id: call, function: made } of delta.tool_calls ?? []) {
+            for (const { id: name, function: made } of delta.tool_calls ?? []) {
                 yield* write(undefined);
-                yield { type: 'tool-input-start', id: call, toolName: made.name };
-                yield { type: 'tool-input-delta', id: call, delta: made.arguments };
-                yield { type: 'tool-input-end', id: call };
-                yield { type: 'tool-call', toolCallId: call, toolName: made.name, input: made.arguments };
+                if (name !== undefined) {
+                    yield* endCall();
+                    call = { id: name, toolName: made.name ?? '', input: '' };
+                    yield { type: 'tool-input-start', id: name, toolName: call.toolName };
+                }
+                if (!call || made.arguments === '') continue;
+                call.input += made.arguments;
+                yield { type: 'tool-input-delta', id: call.id, delta: made.arguments };
             }
             if (finish_reason) reason = finish_reason;
         }
@@ -272,6 +285,7 @@ async function* partsOf<V extends Version>(
         throw error;
     }
     yield* write(undefined);
+    yield* endCall();
     yield { type: 'finish', finishReason: words.finishReason(reason), usage: words.usage(measured) };
     return undefined;
 }

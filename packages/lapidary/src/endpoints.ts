@@ -1,10 +1,14 @@
 // `chat.completions`, `completions` and `embeddings`: each checks a request, has it answered and words the answer.
-import { ChatAnswer } from './dialects/openai-chat.js';
-import { TextAnswer, type Echo } from './dialects/openai-completions.js';
-import { Stopwatch } from './dialects/head.js';
+import { answer, type AnswerOptions } from './answer/answer.js';
+import { Fold, Telling, type AnswerEvent, type Ended, type Score } from './answer/events.js';
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
+import type { Words } from './dialects/dialect.js';
+import { newHead } from './dialects/head.js';
+import { openAiChat } from './dialects/openai-chat.js';
+import { openAiCompletions } from './dialects/openai-completions.js';
 import { LapidaryError } from './error.js';
+import type { Progress } from './model.js';
 import type {
     ChatCompletion,
     ChatCompletionChunk,
@@ -18,12 +22,11 @@ import type {
     EmbeddingParams,
     EmbeddingResponse,
 } from './openai.js';
-import { checkChat, type CheckedRequest } from './dialects/openai-chat-request.js';
 import { checkCompletion, type CheckedCompletion } from './dialects/openai-completions-request.js';
 import { checkEmbedding } from './dialects/openai-embeddings-request.js';
 import { invalid } from './dialects/fields.js';
 import { normalised } from './vectors.js';
-import type { GenerateEvent, GenerateResult } from './session.js';
+import type { GenerateResult } from './session.js';
 
 export interface RequestOptions {
     signal?: AbortSignal;
@@ -45,11 +48,9 @@ export class ChatCompletions {
         params: ChatCompletionParams,
         options: RequestOptions = {},
     ): Promise<ChatCompletion | Stream<ChatCompletionChunk>> {
-        const request = checkChat(params);
-        const { topLogprobs, includeUsage } = request;
-        const watch = new Stopwatch(request.generate.continue_tokens?.length);
-        const answer = new ChatAnswer(this.core.info, topLogprobs, watch, includeUsage);
-        return await respond(this.core, request, answer, options);
+        const { request, stream, echo } = openAiChat.read(params);
+        const work: Work = async (context) => await answer(this.core, request, context);
+        return await worded(this.core, openAiChat, echo, stream, work, options);
     }
 }
 
@@ -62,32 +63,28 @@ export class Completions {
     create(params: CompletionParams, options?: RequestOptions): Promise<Completion | Stream<Completion>>;
     async create(params: CompletionParams, options: RequestOptions = {}): Promise<Completion | Stream<Completion>> {
         const request = checkCompletion(params);
-        const { topLogprobs, includeUsage } = request;
-        const answer = new TextAnswer(this.core.info, topLogprobs, new Stopwatch(), includeUsage);
-        const { stream, echo, readOnly } = request;
-        if (!echo && !readOnly) return await respond(this.core, request, answer, options);
-        const read = async (context: RequestOptions) => await this.readPrompt(request, context);
-        if (!stream) {
-            const { echoed, result } = await read(options);
-            if (echo) answer.begin(echoed);
-            if (readOnly) return answer.completion(result);
-            return await respond(this.core, request, answer, options);
-        }
-        return streamOf<Completion>(async (push, signal) => {
-            const { echoed, result } = await read({ ...options, signal });
-            if (echo) answer.begin(echoed).forEach(push);
-            const onEvent = (event: GenerateEvent) => answer.take(event).forEach(push);
-            const { onProgress } = options;
-            const all = readOnly ? result : await this.core.generate(request.generate, { signal, onProgress, onEvent });
-            answer.finish(all).forEach(push);
-        }, options.signal);
+        const work: Work = async (context) => {
+            if (!request.echo && !request.readOnly) return await answer(this.core, request.generate, context);
+            const fold = new Fold();
+            const onEvent = (event: AnswerEvent) => {
+                fold.take(event);
+                context.onEvent?.(event);
+            };
+            const { text, scores, result } = await this.readPrompt(request, { ...context, onEvent });
+            if (text !== '') onEvent({ type: 'content', text, logprobs: scores });
+            if (!request.readOnly) return fold.ended((await answer(this.core, request.generate, { ...context, onEvent })).end);
+            const end = new Telling().end(result);
+            onEvent(end);
+            return fold.ended(end);
+        };
+        return await worded(this.core, openAiCompletions, request, request.stream, work, options);
     }
 
     /** What there is to tell of a prompt, and the answer of which nothing was written. */
     private async readPrompt(
         { prompt, generate, echo, topLogprobs }: CheckedCompletion,
-        { signal, onProgress }: RequestOptions,
-    ): Promise<{ echoed: Echo; result: GenerateResult }> {
+        { signal, onEvent }: AnswerOptions,
+    ): Promise<{ text: string; scores: readonly Score[]; result: GenerateResult }> {
         const { core } = this;
         const addBos = typeof prompt === 'string' && generate.add_bos === true;
         const parseSpecial = generate.parse_special === true;
@@ -103,11 +100,12 @@ export class Completions {
             seed: 0,
         };
         const text = !echo ? '' : typeof prompt === 'string' ? prompt : await core.detokenize(prompt, { special: true });
-        if (!echo || topLogprobs === undefined) return { echoed: { text, scores: [] }, result };
+        if (!echo || topLogprobs === undefined) return { text, scores: [], result };
+        const onProgress = ({ done, total }: Progress) => onEvent?.({ type: 'reading', done, total });
         const scores = await core.score({ tokens, top: topLogprobs }, { signal, onProgress });
-        if (addBos && scores.length === tokens.length - 1) return { echoed: { text, scores }, result };
+        if (addBos && scores.length === tokens.length - 1) return { text, scores, result };
         const first = await core.detokenize(tokens.slice(0, 1), { special: true });
-        return { echoed: { text, scores: [{ text: first }, ...scores] }, result };
+        return { text, scores: [{ text: first, bytes: [] }, ...scores], result };
     }
 }
 
@@ -142,27 +140,29 @@ function shortened(vector: Float32Array, dimensions: number): Float32Array {
     return normalised(vector.subarray(0, dimensions));
 }
 
-/** Words what the engine says while it answers. */
-interface Answer<Whole, Chunk> {
-    take(event: GenerateEvent): Chunk[];
-    finish(result: GenerateResult): Chunk[];
-    completion(result: GenerateResult): Whole;
-}
+type Work = (options: AnswerOptions) => Promise<Ended>;
 
-async function respond<Whole, Chunk>(
+/** Whole, or in pieces while it is written. */
+async function worded<Echo, Piece, Whole>(
     core: Core,
-    { generate, stream }: CheckedRequest,
-    answer: Answer<Whole, Chunk>,
+    words: Words<Echo, Piece, Whole>,
+    echo: Echo,
+    stream: boolean,
+    work: Work,
     { signal, onProgress }: RequestOptions,
-): Promise<Whole | Stream<Chunk>> {
-    if (!stream) {
-        const onEvent = (event: GenerateEvent) => void answer.take(event);
-        return answer.completion(await core.generate(generate, { signal, onProgress, onEvent }));
-    }
-    return streamOf<Chunk>(async (push, stop) => {
-        const onEvent = (event: GenerateEvent) => answer.take(event).forEach(push);
-        const result = await core.generate(generate, { signal: stop, onProgress, onEvent });
-        answer.finish(result).forEach(push);
+): Promise<Whole | Stream<Piece>> {
+    const head = newHead(words.prefix, core.info);
+    const progress = (event: AnswerEvent) => {
+        if (event.type === 'reading') onProgress?.({ done: event.done, total: event.total });
+    };
+    if (!stream) return words.whole(head, echo, await work({ signal, onEvent: progress }));
+    const pieces = words.pieces(head, echo);
+    return streamOf<Piece>(async (push, stop) => {
+        const onEvent = (event: AnswerEvent) => {
+            progress(event);
+            pieces(event).forEach(push);
+        };
+        await work({ signal: stop, onEvent });
     }, signal);
 }
 

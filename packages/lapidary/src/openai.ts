@@ -210,11 +210,19 @@ export interface ChatCompletion {
     dropped_messages?: number;
 }
 
+export interface ToolCallDelta {
+    index: number;
+    id?: string;
+    type?: 'function';
+    function: { name?: string; arguments: string };
+}
+
 export interface ChatCompletionDelta {
     role?: 'assistant';
     content?: string | null;
     reasoning_content?: string;
-    tool_calls?: (ToolCall & { index: number })[];
+    /** The first piece of a call has its id and name, the others go on with its arguments. */
+    tool_calls?: ToolCallDelta[];
     invalid_tool_calls?: InvalidToolCall[];
     /** With `report_tokens`: those that this piece and what was held back before it are made of. */
     tokens?: number[];

@@ -27,11 +27,54 @@ export function withCustomCalls<Answer extends Part>(answer: Answer, custom: Rea
     return { ...answer, choices: answer.choices.map((choice) => toldChoice(choice, custom)) };
 }
 
+/** Calls come in pieces; of custom ones the text is told when it is complete. */
 export async function* streamWithCustomCalls<Chunk extends Part>(
     chunks: AsyncIterable<Chunk>,
     custom: ReadonlySet<string>,
 ): AsyncGenerator<Chunk> {
-    for await (const chunk of chunks) yield withCustomCalls(chunk, custom);
+    if (custom.size === 0) return yield* chunks;
+    let open: { chunk: Chunk; call: CallPiece } | undefined;
+    function* close(): Generator<Chunk> {
+        if (open) yield withCustomCalls(withCalls(open.chunk, [open.call]), custom);
+        open = undefined;
+    }
+    for await (const chunk of chunks) {
+        const pieces = callsOf(chunk);
+        if (!pieces) {
+            yield* close();
+            yield chunk;
+            continue;
+        }
+        for (const piece of pieces) {
+            const { name, arguments: given = '' } = piece.function ?? {};
+            if (name !== undefined) {
+                yield* close();
+                if (custom.has(name)) open = { chunk, call: { ...piece, function: { name, arguments: given } } };
+                else yield withCalls(chunk, [piece]);
+            } else if (open) {
+                const { function: called } = open.call;
+                open.call.function = { ...called, arguments: (called?.arguments ?? '') + given };
+            } else yield withCalls(chunk, [piece]);
+        }
+    }
+    yield* close();
+}
+
+interface CallPiece {
+    function?: { name?: string; arguments?: string };
+}
+
+function callsOf(chunk: Part): CallPiece[] | undefined {
+    const delta = (chunk.choices[0] as { delta?: { tool_calls?: CallPiece[] } } | undefined)?.delta;
+    return delta?.tool_calls;
+}
+
+function withCalls<Chunk extends Part>(chunk: Chunk, tool_calls: CallPiece[]): Chunk {
+    const choices = chunk.choices.map((choice) => {
+        const { delta } = choice as { delta?: object };
+        return delta ? { ...choice, delta: { ...delta, tool_calls } } : choice;
+    });
+    return { ...chunk, choices };
 }
 
 function customOf(value: JsonValue | undefined): JsonObject | undefined {

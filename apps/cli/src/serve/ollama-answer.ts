@@ -5,7 +5,7 @@ import {
     type Completion,
     type CompletionLogprobs,
     type TokenLogprob,
-    type ToolCall,
+    type ToolCallDelta,
     type TopLogprob,
 } from 'lapidary';
 
@@ -41,14 +41,32 @@ export class Answer {
     private completionTokens = 0;
     private promptMs = 0;
     private completionMs = 0;
+    private open: OpenCall | undefined;
 
     chatPiece(chunk: ChatCompletionChunk): Piece | undefined {
         this.remember(chunk);
         const [choice] = chunk.choices;
         if (!choice) return undefined;
         if (choice.finish_reason === 'length') this.finish = 'length';
-        const { content, reasoning_content: thinking, tool_calls: calls } = choice.delta;
-        return piece(content ?? '', thinking ?? '', (calls ?? []).map(toolCall), choice.logprobs?.content ?? []);
+        const { content, reasoning_content: thinking, tool_calls: told = [] } = choice.delta;
+        return piece(content ?? '', thinking ?? '', this.calls(told, choice.finish_reason !== null), choice.logprobs?.content ?? []);
+    }
+
+    /** Those that are complete: here a call comes in one piece. */
+    private calls(told: readonly ToolCallDelta[], last: boolean): OllamaToolCall[] {
+        const complete: OpenCall[] = [];
+        for (const { index, id, function: called } of told) {
+            if (id !== undefined) {
+                if (this.open) complete.push(this.open);
+                this.open = { index, id, name: called.name ?? '', arguments: '' };
+            }
+            if (this.open) this.open.arguments += called.arguments;
+        }
+        if (this.open && (last || isWhole(this.open.arguments))) {
+            complete.push(this.open);
+            this.open = undefined;
+        }
+        return complete.map(toolCall);
     }
 
     textPiece(chunk: Completion): Piece | undefined {
@@ -97,9 +115,24 @@ export function nanoseconds(milliseconds: number): number {
 }
 
 /** Ollama gives arguments as an object, OpenAI as its text. */
-function toolCall(call: ToolCall & { index: number }): OllamaToolCall {
-    const { name, arguments: given } = call.function;
-    return { id: call.id, function: { index: call.index, name, arguments: parsed(given) } };
+function toolCall({ id, index, name, arguments: given }: OpenCall): OllamaToolCall {
+    return { id, function: { index, name, arguments: parsed(given) } };
+}
+
+interface OpenCall {
+    index: number;
+    id: string;
+    name: string;
+    arguments: string;
+}
+
+function isWhole(text: string): boolean {
+    if (!text.endsWith('}')) return false;
+    try {
+        return isObject(JSON.parse(text));
+    } catch {
+        return false;
+    }
 }
 
 /** From the four lists of OpenAI's older way to the entries of the newer one, which Ollama has too. */

@@ -15,6 +15,7 @@ import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method, type ModelChoice } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
+import type { ToolCall } from '../store/conversation.js';
 
 const longestLog = 500;
 
@@ -197,6 +198,7 @@ export class EngineHost {
         const params = { ...apiRequest({ ...calm, ...request }, begun), ...(adapters ? { adapters } : {}) };
         const stream = await engine.chat.completions.create(params, { signal });
         const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
+        const told: ToolCall[] = [];
         for await (const { choices, usage, timings, dropped_messages: leftOut } of stream) {
             if (leftOut) outcome.leftOut = leftOut;
             const delta = choices[0]?.delta;
@@ -204,7 +206,9 @@ export class EngineHost {
             if (delta?.reasoning_content) emit({ type: 'reasoning', text: delta.reasoning_content });
             if (delta?.content) emit({ type: 'content', text: delta.content });
             for (const { id, function: called } of delta?.tool_calls ?? []) {
-                emit({ type: 'tool_call', call: { id, name: called.name, arguments: called.arguments } });
+                if (id !== undefined) told.push({ id, name: called.name ?? '', arguments: '' });
+                const call = told.at(-1);
+                if (call) call.arguments += called.arguments;
             }
             const finish = choices[0]?.finish_reason;
             if (finish) outcome.finish = finish;
@@ -222,6 +226,7 @@ export class EngineHost {
                 outcome.stats = { promptTokens: 0, completionTokens: 0, ...outcome.stats, promptMs, completionMs };
             }
         }
+        for (const call of told) emit({ type: 'tool_call', call });
         const { completionTokens = 0, completionMs = 0 } = outcome.stats ?? {};
         if (completionTokens >= 16 && completionMs > 0) this.slot.tell({ measured: (completionTokens / completionMs) * 1000 });
         return outcome;

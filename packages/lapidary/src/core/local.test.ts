@@ -81,6 +81,7 @@ test('a text goes on in the same way', async () => {
     fake.onGenerate = ({ engine: number, args, emit, finish, fail }) => {
         if (number === 1) {
             assert.deepEqual(args['continue_tokens'], [11]);
+            emit({ type: 'text', text: ' upon', tokens: [12] });
             return finish({ text: 'Once upon' });
         }
         emit({ type: 'text', text: 'Once', tokens: [11] });

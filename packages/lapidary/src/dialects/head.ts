@@ -1,51 +1,22 @@
-// What an answer took, in OpenAI's words and ours.
+// What all pieces of an answer have in common, and what it took, in OpenAI's words.
+import { newId, type End } from '../answer/events.js';
 import type { Timings, Usage } from '../openai.js';
 import type { EngineInfo } from '../options.js';
-import type { GenerateResult } from '../session.js';
 
-export function usageOf(result: GenerateResult): Usage {
-    const { prompt_tokens, completion_tokens, cached_tokens } = result;
+export function usageOf({ usage: { prompt, cached, completion } }: End): Usage {
     return {
-        prompt_tokens,
-        completion_tokens,
-        total_tokens: prompt_tokens + completion_tokens,
-        prompt_tokens_details: { cached_tokens },
+        prompt_tokens: prompt,
+        completion_tokens: completion,
+        total_tokens: prompt + completion,
+        prompt_tokens_details: { cached_tokens: cached },
     };
 }
 
-/** Measures from when it is made, so that waiting for other calls counts. */
-export class Stopwatch {
-    private readonly started = performance.now();
-    private first: number | undefined;
-
-    /** `known`: how many tokens of the answer were there before. */
-    constructor(private readonly known = 0) {}
-
-    /** Something of the answer is there. */
-    tick(): void {
-        this.first ??= performance.now();
-    }
-
-    timings({ prompt_ms, completion_ms, completion_tokens }: GenerateResult): Timings {
-        // The first token is chosen when the prompt has been read, so `completion_ms` is the time of the others only.
-        const later = completion_tokens - this.known - 1;
-        return {
-            prompt_ms,
-            completion_ms,
-            tokens_per_second: later > 0 && completion_ms > 0 ? (later * 1000) / completion_ms : 0,
-            time_to_first_token_ms: (this.first ?? performance.now()) - this.started,
-        };
-    }
+/** What is ours, beside the usage. */
+export function measured({ times, dropped }: End): { timings: Timings; dropped_messages?: number } {
+    return { timings: times, ...(dropped === undefined ? {} : { dropped_messages: dropped }) };
 }
 
-/** Not a secret: it only has to differ from the others. */
-export function newId(prefix: string): string {
-    const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
-    const random = Array.from({ length: 24 }, () => letters[Math.floor(Math.random() * letters.length)]);
-    return prefix + random.join('');
-}
-
-/** The members every chunk of an answer has in common with the others. */
 export interface Head {
     id: string;
     created: number;

@@ -1,90 +1,63 @@
 // The same for plain text.
-import type { EngineInfo } from '../options.js';
+import type { Score } from '../answer/events.js';
 import type { Completion, CompletionLogprobs } from '../openai.js';
-import type { GenerateEvent, GenerateResult, Logprob } from '../session.js';
-import { newHead, usageOf, type Head, type Stopwatch } from './head.js';
+import type { Words } from './dialect.js';
+import { measured, usageOf, type Head } from './head.js';
+import type { ChatEcho } from './openai-chat.js';
 
-/** How likely a token was; of the first token of all nobody can say. */
-export type TextScore = Pick<Logprob, 'text'> & Partial<Pick<Logprob, 'logprob' | 'top'>>;
+export const openAiCompletions: Words<ChatEcho, Completion, Completion> = {
+    prefix: 'cmpl-',
 
-/** The prompt, told before the answer. */
-export interface Echo {
-    text: string;
-    scores: readonly TextScore[];
+    pieces(head, echo) {
+        const { topLogprobs, includeUsage } = echo;
+        const offset = { told: 0 };
+        return (event) => {
+            if (event.type === 'content') {
+                const { text, logprobs = [] } = event;
+                if (text === '' && logprobs.length === 0) return [];
+                return [part(head, echo, text, null, logprobsOf(logprobs, topLogprobs, offset))];
+            }
+            if (event.type !== 'end') return [];
+            const last = part(head, echo, '', finishOf(event.finish), null);
+            const { timings } = measured(event);
+            if (!includeUsage) return [{ ...last, timings }];
+            return [last, { ...head, object: 'text_completion', choices: [], usage: usageOf(event), timings }];
+        };
+    },
+
+    whole(head, echo, { content, logprobs, end }) {
+        const lists = logprobsOf(logprobs, echo.topLogprobs, { told: 0 });
+        const { timings } = measured(end);
+        return { ...part(head, echo, content, finishOf(end.finish), lists), usage: usageOf(end), timings };
+    },
+};
+
+type Finish = 'stop' | 'length';
+
+function part(head: Head, { includeUsage }: ChatEcho, text: string, finish_reason: Finish | null, logprobs: CompletionLogprobs | null): Completion {
+    return {
+        ...head,
+        object: 'text_completion',
+        choices: [{ index: 0, text, finish_reason, logprobs }],
+        ...(includeUsage ? { usage: null } : {}),
+    };
 }
 
-export class TextAnswer {
-    private readonly head: Head;
-    private readonly logprobs: TextScore[] = [];
-    private echo: Echo = { text: '', scores: [] };
-    private told = 0;
-
-    constructor(
-        info: EngineInfo,
-        private readonly topLogprobs: number | undefined,
-        private readonly watch: Stopwatch,
-        private readonly includeUsage = false,
-    ) {
-        this.head = newHead('cmpl-', info);
+/** OpenAI's older way: four lists side by side. */
+function logprobsOf(given: readonly Score[], most: number | undefined, offset: { told: number }): CompletionLogprobs | null {
+    if (most === undefined) return null;
+    const lists: CompletionLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] };
+    for (const { text, logprob, top } of given) {
+        lists.tokens.push(text);
+        lists.token_logprobs.push(logprob ?? null);
+        const likely = top?.slice(0, most).map((one) => [one.text, one.logprob] as const);
+        lists.top_logprobs.push(likely ? Object.fromEntries(likely) : null);
+        lists.text_offset.push(offset.told);
+        offset.told += text.length;
     }
-
-    /** Before anything of the answer. */
-    begin(echo: Echo): Completion[] {
-        this.echo = echo;
-        return echo.text === '' ? [] : [this.part(echo.text, null, this.logprobsOf(echo.scores))];
-    }
-
-    take(event: GenerateEvent): Completion[] {
-        this.watch.tick();
-        const logprobs = ('logprobs' in event ? event.logprobs : undefined) ?? [];
-        this.logprobs.push(...logprobs);
-        if (event.type !== 'text' || (event.text === '' && logprobs.length === 0)) return [];
-        return [this.part(event.text, null, this.logprobsOf(logprobs))];
-    }
-
-    finish(result: GenerateResult): Completion[] {
-        const last = this.part('', finishReason(result), null);
-        const timings = this.watch.timings(result);
-        if (!this.includeUsage) return [{ ...last, timings }];
-        return [last, { ...this.head, object: 'text_completion', choices: [], usage: usageOf(result), timings }];
-    }
-
-    completion(result: GenerateResult): Completion {
-        this.told = 0;
-        const { text, scores } = this.echo;
-        return {
-            ...this.part(text + result.text, finishReason(result), this.logprobsOf([...scores, ...this.logprobs])),
-            usage: usageOf(result),
-            timings: this.watch.timings(result),
-        };
-    }
-
-    private part(text: string, finish_reason: 'stop' | 'length' | null, logprobs: CompletionLogprobs | null): Completion {
-        return {
-            ...this.head,
-            object: 'text_completion',
-            choices: [{ index: 0, text, finish_reason, logprobs }],
-            ...(this.includeUsage ? { usage: null } : {}),
-        };
-    }
-
-    /** OpenAI's older way: four lists side by side. */
-    private logprobsOf(given: readonly TextScore[]): CompletionLogprobs | null {
-        const { topLogprobs } = this;
-        if (topLogprobs === undefined) return null;
-        const lists: CompletionLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] };
-        for (const { text, logprob, top } of given) {
-            lists.tokens.push(text);
-            lists.token_logprobs.push(logprob ?? null);
-            const likely = top?.slice(0, topLogprobs).map((one) => [one.text, one.logprob] as const);
-            lists.top_logprobs.push(likely ? Object.fromEntries(likely) : null);
-            lists.text_offset.push(this.told);
-            this.told += text.length;
-        }
-        return lists;
-    }
+    return lists;
 }
 
-function finishReason({ finish_reason }: GenerateResult): 'stop' | 'length' {
-    return finish_reason === 'length' ? 'length' : 'stop';
+function finishOf(finish: string): Finish {
+    return finish === 'length' ? 'length' : 'stop';
 }
