@@ -192,7 +192,8 @@ TEST_P(AdaptersOnTheCpu, ForgetEverythingWhenTheyChange) {
     EXPECT_EQ(after, **fresh->run(std::vector<int32_t>{2, 3}, LogitsWanted::last, nullptr).run_now());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu, ::testing::ValuesIn(testing::all_fixture_names()), testing::parameter_name);
+INSTANTIATE_TEST_SUITE_P(All, AdaptersOnTheCpu, ::testing::ValuesIn(testing::all_fixture_names()),
+                         testing::parameter_name);
 
 }  // namespace
 }  // namespace lapidary::lora

@@ -170,8 +170,7 @@ Result<std::vector<AdapterFile>> write_peft(const Adapter& adapter, const model:
         writer.add(module + (embedding ? ".lora_embedding_B" : ".lora_B.weight"), b_shape,
                    scaled.empty() ? update.b : scaled, type);
     }
-    const std::string config =
-        config_of(adapter, table).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string config = config_of(adapter, table).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     std::vector<AdapterFile> out;
     out.push_back({"adapter_config.json", Bytes(config.begin(), config.end())});
     out.push_back({"adapter_model.safetensors", writer.file()});

@@ -58,7 +58,8 @@ std::optional<Config> gemma3_config(std::string_view variant) {
     config.attention_scale = scale_of(member);
     config.norms_values = false;
     config.logit_softcap = 0;
-    if (member.dense_hidden > 0) config.embedding = EmbeddingConfig{.hidden = member.dense_hidden, .size = member.width};
+    if (member.dense_hidden > 0)
+        config.embedding = EmbeddingConfig{.hidden = member.dense_hidden, .size = member.width};
     for (uint32_t i = 0; i < member.layers; ++i) {
         config.layers.push_back({.sliding = (i + 1) % 6 != 0,
                                  .heads = member.heads,

@@ -103,8 +103,7 @@ Result<std::vector<bool>> read_sliding_pattern(const KeyReader& keys, uint32_t l
         TRY(keys.check_length(kKey, *array, layers));
         for (uint32_t i = 0; i < layers; ++i) {
             const auto flag = array->at(i).as_bool();
-            if (!flag)
-                return fail(Code::bad_file, "the metadata key '{}' is not made of booleans", keys.full(kKey));
+            if (!flag) return fail(Code::bad_file, "the metadata key '{}' is not made of booleans", keys.full(kKey));
             sliding[i] = *flag;
         }
         return sliding;
@@ -264,7 +263,7 @@ std::string gemma3_variant(const Config& config) {
         size_t layers;
         uint32_t width;
     };
-    constexpr std::array kSizes = {Size{"270M", 18, 640}, Size{"1B", 26, 1152},  Size{"4B", 34, 2560},
+    constexpr std::array kSizes = {Size{"270M", 18, 640}, Size{"1B", 26, 1152}, Size{"4B", 34, 2560},
                                    Size{"12B", 48, 3840}, Size{"27B", 62, 5376}};
     if (config.embedding) {
         return config.layers.size() == 24 && config.width == 768 ? "EmbeddingGemma" : "custom embedding";
@@ -333,8 +332,8 @@ Status read_embedding(const gguf::Header& header, const KeyReader& keys, const T
     EmbeddingConfig embedding{.hidden = uint32_t(facts.dense_hidden), .size = uint32_t(facts.dense_size)};
     const int64_t pooling = header.integer(keys.full("pooling_type")).value_or(0);
     if (pooling < 0 || pooling > 3) {
-        return fail(Code::unsupported, "texts are pooled in a way ({}) that is not known here: mean, first and last are",
-                    pooling);
+        return fail(Code::unsupported,
+                    "texts are pooled in a way ({}) that is not known here: mean, first and last are", pooling);
     }
     if (pooling == 2) embedding.pooling = Pooling::first;
     if (pooling == 3) embedding.pooling = Pooling::last;
@@ -365,8 +364,7 @@ Result<Config> read_config(const gguf::Header& header, const TensorFacts& facts)
     config.context_length = TRY(keys.integer("context_length", 1, kMaxContext));
     config.sliding_window = is_gemma3 ? TRY(keys.integer_or("attention.sliding_window", 0, kMaxContext, 0))
                                       : TRY(keys.integer("attention.sliding_window", 1, kMaxContext));
-    config.per_layer_width =
-        is_gemma3 ? 0 : TRY(keys.integer_or("embedding_length_per_layer_input", 0, kMaxWidth, 0));
+    config.per_layer_width = is_gemma3 ? 0 : TRY(keys.integer_or("embedding_length_per_layer_input", 0, kMaxWidth, 0));
     config.vocabulary = TRY(read_vocabulary_size(header, keys, facts, config.family));
     config.norm_epsilon = TRY(keys.number_or("attention.layer_norm_rms_epsilon", 0, 1, 1e-6f));
     const float older_base = TRY(keys.number_or("rope.global.freq_base", 1, 1e12, 1e6f));

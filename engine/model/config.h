@@ -54,11 +54,11 @@ struct EmbeddingConfig {
 
 // What the table of tensors says about a model beyond its metadata.
 struct TensorFacts {
-    uint64_t embedding_rows = 0;  // of token_embd; 0: there is none
-    bool towers = false;          // of images: a single file with everything, as Ollama's are
-    uint64_t dense_hidden = 0;    // rows of an embedding model's first matrix; 0: there is none
-    uint64_t dense_size = 0;      // rows of its second
-    bool dense_in_gemma3 = false; // they are called as the embedding model is that calls itself 'gemma3'
+    uint64_t embedding_rows = 0;   // of token_embd; 0: there is none
+    bool towers = false;           // of images: a single file with everything, as Ollama's are
+    uint64_t dense_hidden = 0;     // rows of an embedding model's first matrix; 0: there is none
+    uint64_t dense_size = 0;       // rows of its second
+    bool dense_in_gemma3 = false;  // they are called as the embedding model is that calls itself 'gemma3'
 
     void look_at(const gguf::TensorInfo& tensor);
 };
@@ -69,7 +69,7 @@ struct Config {
     std::string variant;  // "E2B", "E4B", "12B", "26B-A4B", "31B"; "270M", "1B", … of Gemma 3; or "custom"
     Family family = Family::gemma4;
     std::optional<EmbeddingConfig> embedding;  // a model of embeddings, not of text
-    uint32_t width = 0;   // d: the residual stream
+    uint32_t width = 0;                        // d: the residual stream
     uint32_t vocabulary = 0;
     uint32_t context_length = 0;
     uint32_t sliding_window = 0;    // counts the token itself; of an embedding model, half of it on either side

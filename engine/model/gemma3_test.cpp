@@ -97,7 +97,8 @@ TEST(Gemma3Config, KnowsWhatFilesLeaveOut) {
     file.metadata.set_u32("gemma3.attention.sliding_window", 64);
     config = *read_config(file.header());
     for (size_t i = 0; i < 8; ++i) EXPECT_EQ(config.layers[i].sliding, i != 5) << i;
-    file.metadata.set_bools("gemma3.attention.sliding_window_pattern", {false, true, true, true, true, true, true, false});
+    file.metadata.set_bools("gemma3.attention.sliding_window_pattern",
+                            {false, true, true, true, true, true, true, false});
     config = *read_config(file.header());
     EXPECT_FALSE(config.layers[0].sliding);
     EXPECT_TRUE(config.layers[5].sliding);
@@ -177,7 +178,8 @@ TEST(Gemma3Synth, MakesFilesThatAreReadAsWhatTheyWereMadeFor) {
             SCOPED_TRACE(variant);
             const auto plan = plan_synth(variant, mix);
             ASSERT_TRUE(plan) << plan.error().message;
-            const auto parsed = gguf::parse_header(std::make_shared<Bytes>(plan->layout.header), plan->layout.file_size);
+            const auto parsed =
+                gguf::parse_header(std::make_shared<Bytes>(plan->layout.header), plan->layout.file_size);
             ASSERT_TRUE(parsed) << parsed.error().message;
             const auto& header = std::get<gguf::Header>(*parsed);
             const auto config = read_config(header);

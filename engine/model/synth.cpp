@@ -25,7 +25,8 @@ Content content_of(const Config& config, const TensorBlueprint& tensor) {
     const float of_row = 1 / std::sqrt(float(tensor.ne[0]));
     if (name.ends_with(".layer_output_scale.weight")) return {.centre = 1};
     // Gemma 4 does not divide q · k by √dim. Small weights in the norm of k keep the products near 1 all the same.
-    if (name.ends_with(".attn_k_norm.weight") && config.attention_scale == 1) return {.centre = of_row, .deviation = of_row / 20};
+    if (name.ends_with(".attn_k_norm.weight") && config.attention_scale == 1)
+        return {.centre = of_row, .deviation = of_row / 20};
     // The router's input is divided by √width before, so its weights need not be small.
     if (name.ends_with(".ffn_gate_inp.weight")) return {.deviation = 1};
     if (tensor.ne.size() == 1) return {.centre = 1, .deviation = 0.05f};

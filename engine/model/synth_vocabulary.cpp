@@ -45,9 +45,15 @@ constexpr Special kSpecial[] = {
 
 // What Gemma 3 has in their place.
 constexpr Special kGemma3Special[] = {
-    {"<pad>", kControl},          {"<eos>", kControl},         {"<bos>", kControl},
-    {"<unk>", kUnknown},          {"<mask>", kControl},        {"[multimodal]", kUserDefined},
-    {"<start_of_turn>", kControl}, {"<end_of_turn>", kControl}, {"<start_of_image>", kUserDefined},
+    {"<pad>", kControl},
+    {"<eos>", kControl},
+    {"<bos>", kControl},
+    {"<unk>", kUnknown},
+    {"<mask>", kControl},
+    {"[multimodal]", kUserDefined},
+    {"<start_of_turn>", kControl},
+    {"<end_of_turn>", kControl},
+    {"<start_of_image>", kUserDefined},
     {"<end_of_image>", kUserDefined},
 };
 
@@ -82,7 +88,7 @@ Tokens list_tokens(uint32_t size, Family family) {
     for (size_t byte = 0; byte < 256; ++byte) {
         tokens.add({'<', '0', 'x', kDigits[byte / 16], kDigits[byte % 16], '>'}, kByte);
     }
-    tokens.add("▁");  // stands for a space
+    tokens.add("▁");                 // stands for a space
     if (family == Family::gemma3) {  // runs of blanks are matched as they are
         for (size_t n = 1; n <= 31; ++n) tokens.add(std::string(n, '\n'), kUserDefined);
         for (size_t n = 2; n <= 31; ++n) tokens.add(std::string(n, ' '), kUserDefined);

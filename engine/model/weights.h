@@ -77,16 +77,16 @@ struct DenseWeights {
 };
 
 struct WeightTable {
-    std::string architecture = "gemma4";  // the model's: what an adapter in a GGUF file says it is for
+    std::string architecture = "gemma4";                // the model's: what an adapter in a GGUF file says it is for
     std::string peft_prefix = "model.language_model.";  // where the layers are in the class people load it with
-    Weight token_embd;            // [V, d]        also the output head when `output` is absent
-    Weight output;                // [V, d]
-    Weight output_norm;           // [d]
-    Weight rope_freqs;            // [head_dim of full layers / 2]
-    Weight per_layer_token_embd;  // [V, P·L]
-    Weight per_layer_model_proj;  // [P·L, d]
-    Weight per_layer_proj_norm;   // [P]
-    DenseWeights dense;           // only of a model of embeddings
+    Weight token_embd;                                  // [V, d]        also the output head when `output` is absent
+    Weight output;                                      // [V, d]
+    Weight output_norm;                                 // [d]
+    Weight rope_freqs;                                  // [head_dim of full layers / 2]
+    Weight per_layer_token_embd;                        // [V, P·L]
+    Weight per_layer_model_proj;                        // [P·L, d]
+    Weight per_layer_proj_norm;                         // [P]
+    DenseWeights dense;                                 // only of a model of embeddings
     std::vector<LayerWeights> layers;
 
     [[nodiscard]] const Weight& head() const { return output.present() ? output : token_embd; }
