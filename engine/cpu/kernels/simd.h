@@ -1,0 +1,119 @@
+// Sixteen bytes at a time, for code without a C++ library. In WebAssembly the instructions by name; elsewhere the same said in
+// plain C++, for the sanitizers and for tests.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __wasm_simd128__
+#include <wasm_simd128.h>
+#endif
+
+namespace lapidary::cpu {
+
+using F4 = float __attribute__((vector_size(16)));
+using I4 = int32_t __attribute__((vector_size(16)));
+using U4 = uint32_t __attribute__((vector_size(16)));
+using I8 = int16_t __attribute__((vector_size(16)));
+using U8 = uint16_t __attribute__((vector_size(16)));
+using B16 = uint8_t __attribute__((vector_size(16)));
+using S16 = int8_t __attribute__((vector_size(16)));
+
+template <class T>
+[[gnu::always_inline]] inline T load(const void* from) {
+    T value;
+    __builtin_memcpy(&value, from, sizeof(T));
+    return value;
+}
+template <class T>
+[[gnu::always_inline]] inline void store(void* to, T value) {
+    __builtin_memcpy(to, &value, sizeof(T));
+}
+inline F4 splat(float v) {
+    return F4{v, v, v, v};
+}
+inline I4 splat_word(const void* from) {
+#ifdef __wasm_simd128__
+    return I4(wasm_v128_load32_splat(from));
+#else
+    const auto v = load<int32_t>(from);
+    return I4{v, v, v, v};
+#endif
+}
+inline F4 splat_at(const void* from) {
+    return F4(splat_word(from));
+}
+inline F4 to_float(I4 v) {
+    return __builtin_convertvector(v, F4);
+}
+
+// c + Σ of the two products in each lane.
+[[gnu::always_inline]] inline I4 dot16(I8 a, I8 b, I4 c) {
+#ifdef __wasm_simd128__
+    return I4(wasm_i32x4_add(wasm_i32x4_dot_i16x8(v128_t(a), v128_t(b)), v128_t(c)));
+#else
+    const I4 even = ((I4(a) << 16) >> 16) * ((I4(b) << 16) >> 16);
+    const I4 odd = (I4(a) >> 16) * (I4(b) >> 16);
+    return c + even + odd;
+#endif
+}
+
+// c + Σ of the four products in each lane. `weights` are 0 … 127: relaxed SIMD promises exact sums for seven bits only.
+[[gnu::always_inline]] inline I4 dot8(B16 digits, B16 weights, I4 c) {
+#ifdef __wasm_relaxed_simd__
+    return I4(wasm_i32x4_relaxed_dot_i8x16_i7x16_add(v128_t(digits), v128_t(weights), v128_t(c)));
+#else
+    const I8 even = ((I8(digits) << 8) >> 8) * I8(U8(weights) & 255);
+    const I8 odd = (I8(digits) >> 8) * I8(U8(weights) >> 8);
+    return c + ((I4(even) << 16) >> 16) + (I4(even) >> 16) + ((I4(odd) << 16) >> 16) + (I4(odd) >> 16);
+#endif
+}
+
+inline float sum_of(F4 v) {
+    return (v[0] + v[2]) + (v[1] + v[3]);
+}
+
+// Four bytes as floats.
+inline F4 bytes_to_float(const uint8_t* from) {
+#ifdef __wasm_simd128__
+    const v128_t bytes = wasm_v128_load32_zero(from);
+    return F4(wasm_f32x4_convert_i32x4(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes))));
+#else
+    return F4{float(from[0]), float(from[1]), float(from[2]), float(from[3])};
+#endif
+}
+inline F4 signed_to_float(const uint8_t* from) {
+#ifdef __wasm_simd128__
+    const v128_t bytes = wasm_v128_load32_zero(from);
+    return F4(wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(bytes))));
+#else
+    return F4{float(int8_t(from[0])), float(int8_t(from[1])), float(int8_t(from[2])), float(int8_t(from[3]))};
+#endif
+}
+
+inline float half_to_float(uint16_t half) {
+    const uint32_t sign = uint32_t(half & 0x8000u) << 16;
+    const uint32_t exponent = (half >> 10) & 31u;
+    const uint32_t mantissa = half & 1023u;
+    uint32_t bits = sign | (exponent + 112) << 23 | mantissa << 13;
+    if (exponent == 31) bits = sign | 0x7F800000u | mantissa << 13;
+    if (exponent == 0) {
+        const float magnitude = float(mantissa) * 0x1p-24f;
+        bits = sign | __builtin_bit_cast(uint32_t, magnitude);
+    }
+    return __builtin_bit_cast(float, bits);
+}
+
+// Eight running sums, then a tree.
+inline float dot_floats(const float* a, const float* b, uint32_t n) {
+    F4 even{}, odd{};
+    uint32_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        even += load<F4>(a + i) * load<F4>(b + i);
+        odd += load<F4>(a + i + 4) * load<F4>(b + i + 4);
+    }
+    float sum = sum_of(even + odd);
+    for (; i < n; ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+}  // namespace lapidary::cpu
