@@ -173,6 +173,17 @@ class Api {
     Task<Result<std::shared_ptr<OpenSession>>> new_session(const Call& call, OpenModel& model, uint32_t context,
                                                            const SessionCreateArgs& args);
 
+    // media_methods.cpp
+    Task<Result<Reply>> projector_open(Call& call);
+    Task<Result<Reply>> projector_close(Call& call);
+    Task<Result<Reply>> media_look(Call& call);
+    Task<Result<Reply>> media_image(Call& call);
+    Task<Result<Reply>> media_sound(Call& call);
+    Task<Result<Reply>> media_frames(Call& call);
+    Task<Result<Reply>> media_prepared(Call& call);
+    Task<Result<Reply>> media_encode(Call& call);
+    Task<Result<Reply>> media_close(Call& call);
+
     // train_methods.cpp
     Task<Result<Reply>> train_create(Call& call);
     Task<Result<Reply>> train_run(Call& call);

@@ -7,6 +7,7 @@
 #include "api/messages/data.h"
 #include "api/messages/generate.h"
 #include "api/messages/gpu.h"
+#include "api/messages/media.h"
 #include "api/messages/model.h"
 #include "api/messages/session.h"
 #include "api/messages/train.h"
@@ -90,6 +91,32 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
     workshop(method<NoArgs, GpuBandwidthResult>("gpu.bandwidth",
                                                 "How fast the GPU moves memory. It must be open, as it is once a "
                                                 "model was loaded.")),
+    workshop(method<ProjectorOpenArgs, ProjectorOpenResult>("projector.open",
+                                                            "Reads what a file has of towers: nothing but its "
+                                                            "header, until something goes through them.")),
+    workshop(method<ProjectorArgs, Nothing>("projector.close", "Media of the projector go on living.")),
+    workshop(with_bytes(method<NoArgs, MediaLookResult>("media.look",
+                                                        "What a file is, and how large its picture: before anybody "
+                                                        "makes room for it."),
+                        "the file, or its first megabyte")),
+    workshop(with_bytes(method<MediaImageArgs, MediaImageResult>("media.image",
+                                                                 "A decoded picture, turned and resized as the tower "
+                                                                 "wants it. It is encoded when a prompt needs it."),
+                        "the pixels")),
+    workshop(with_bytes(
+        method<MediaSoundArgs, MediaSoundResult>("media.sound", "A sound. It is encoded when a prompt needs it."),
+        "a WAV file, or float32, little-endian")),
+    workshop(method<MediaFramesArgs, MediaFramesResult>("media.frames", "Which frames of a video to look at.")),
+    workshop(with_bytes(method<MediaArgs, MediaPreparedResult>("media.prepared",
+                                                               "What the tower gets: pixels from 0 to 255, log-mel "
+                                                               "features, or frames of the waveform."),
+                        "", "float32")),
+    workshop(with_bytes(method<MediaArgs, MediaEncodeResult, Progress>("media.encode",
+                                                                       "Soft tokens, now and not when a prompt needs "
+                                                                       "them."),
+                        "", "float32 rows [tokens, width]")),
+    workshop(
+        method<MediaArgs, Nothing>("media.close", "Prompts can use it no more; a session keeps what it has read.")),
     method<SessionCreateArgs, SessionCreateResult>("session.create", "A context to run a model in."),
     method<SessionGenerateArgs, SessionGenerateResult, TextEvent, ContentEvent, ReasoningEvent, ToolCallEvent,
            InvalidToolCallEvent, TokensEvent, Progress>("session.generate",

@@ -58,7 +58,11 @@ inline constexpr char kTokenIds[] = "readonly number[]";
 ARGUMENTS(
     SessionGenerateArgs, MEMBER(session, "its number"), MEMBER(prompt, "text to continue …"),
     MEMBER(prompt_tokens, "… or its ids, taken as they are …").as(kTokenIds),
-    MEMBER(messages, "… or a conversation to answer").as("readonly JsonObject[]"),
+    MEMBER(
+        messages,
+        "… or a conversation to answer. Parts of a message may be {type: 'image', media}, {type: 'audio', media} and "
+        "{type: 'video', frames: [{media, seconds}, …]} with the numbers that media.image and media.sound gave")
+        .as("readonly JsonObject[]"),
     MEMBER(tools, "that the answer may call, as OpenAI spells them").as("readonly JsonObject[]"),
     MEMBER(tool_choice,
            "'auto' (default), 'none', 'required', or {function: {name}}. When a call is demanded there is "

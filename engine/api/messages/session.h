@@ -19,6 +19,7 @@ struct SessionCreateArgs {
     std::string kv;
     int64_t block = infer::kMaxBlock;
     bool share_scratch = true;
+    std::string image_attention;
 };
 ARGUMENTS(
     SessionCreateArgs, MEMBER(model, "its number"),
@@ -31,7 +32,12 @@ ARGUMENTS(
         .between(1, infer::kMaxBlock),
     MEMBER(share_scratch,
            "for tests: without it the GPU's intermediate results have a buffer each, which takes more memory and "
-           "changes no bit"));
+           "changes no bit"),
+    MEMBER(image_attention,
+           "how the tokens of an image see one another: 'reference' (default) as the model was trained, both ways on "
+           "sliding layers of 12B and larger; 'llama.cpp': both ways everywhere")
+        .maybe()
+        .as("'reference' | 'llama.cpp'"));
 
 struct SessionCreateResult {
     Id session = 0;
@@ -40,16 +46,28 @@ struct SessionCreateResult {
 MESSAGE(SessionCreateResult, MEMBER(session, "the number by which other methods know it"),
         MEMBER(context, "tokens it can hold"));
 
+inline constexpr int64_t kMaxMedia = 4096;
+
+struct MediaUse {
+    Id media = 0;
+};
+ARGUMENTS(MediaUse, MEMBER(media, "its number"));
+
 struct SessionLogitsArgs {
     Id session = 0;
     Id sink = 0;
     int64_t at_once = infer::Session::kLogitRows;
     std::vector<AdapterUse> adapters;
+    std::vector<MediaUse> media;
 };
 ARGUMENTS(SessionLogitsArgs, MEMBER(session, "its number"), MEMBER(sink, "where the rows of float32 go"),
           MEMBER(at_once, "how many tokens go through the model together; 1 is how answers are made")
               .between(1, infer::Session::kLogitRows),
-          ADAPTERS);
+          ADAPTERS,
+          MEMBER(media,
+                 "what stands for the entries -1, -2, … of the tokens, each of which gives a row for each of its "
+                 "soft tokens")
+              .at_most(kMaxMedia));
 
 struct SessionLogitsResult {
     int64_t tokens = 0;

@@ -778,6 +778,174 @@ export type GpuBandwidthResult = {
     bytes_per_second?: number;
 };
 
+export type ProjectorOpenArgs = {
+    /** A projector file (mmproj); none: the towers that lie in the model's own file. */
+    sources?: readonly SourceFile[] | undefined;
+    /**
+     * Whose soft tokens the towers are to make: others are refused. Left out, the towers can be described and run by
+     * themselves.
+     */
+    model?: number | undefined;
+    /** Where the towers compute: as the model was loaded, unless told. */
+    backend?: 'cpu' | 'gpu' | undefined;
+    /** Of the vision tower: 'gelu' as trained (default), 'quick-gelu' as llama.cpp computes. */
+    activation?: 'gelu' | 'quick-gelu' | undefined;
+};
+
+export type VisionTower = {
+    kind: 'gemma4v' | 'gemma4uv';
+    /** None in gemma4uv. */
+    layers: number;
+    /** Of what a patch becomes. */
+    width: number;
+    /** Of attention. */
+    heads: number;
+    /** Width within. */
+    feed_forward: number;
+    /** Pixels on each side of what becomes one token. */
+    token_side: number;
+    /** A picture that asks for more is refused. */
+    most_tokens_per_side: number;
+    /** Of tokens that media.image takes. */
+    budgets: number[];
+};
+
+export type AudioTower = {
+    kind: 'gemma4a' | 'gemma4ua';
+    /** None in gemma4ua. */
+    layers: number;
+    /** Of the layers. */
+    width: number;
+    /** Of attention. */
+    heads: number;
+    /** Width within. */
+    feed_forward: number;
+    /** Of sound. */
+    tokens_per_second: number;
+    /** Longer sounds are cut into pieces of this length, each heard by itself. */
+    piece_seconds?: number;
+};
+
+export type ProjectorOpenResult = {
+    /** The number by which other methods know it. */
+    projector: number;
+    /** Where it will compute. */
+    backend: 'cpu' | 'gpu';
+    /** Of a soft token. */
+    width: number;
+    /** Of all its weights, which are loaded when they are first needed. */
+    bytes: number;
+    /** If it sees. */
+    vision?: VisionTower;
+    /** If it hears. */
+    audio?: AudioTower;
+};
+
+export type ProjectorArgs = {
+    /** Its number. */
+    projector: number;
+};
+
+export type MediaLookResult = {
+    /** Told by the bytes, not by a name. */
+    format: 'png' | 'jpeg' | 'webp' | 'gif' | 'wav' | 'unknown';
+    /** Of a picture, as it is stored. */
+    width?: number;
+    /** Likewise. */
+    height?: number;
+    /** Of a picture, by EXIF: 1 is upright. */
+    orientation?: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+};
+
+export type MediaImageArgs = {
+    /** Its number. */
+    projector: number;
+    /** In pixels, as they were stored. */
+    width: number;
+    /** Likewise. */
+    height: number;
+    /** Rows of pixels from the top; 16 bits are little-endian. Alpha is dropped, of 16 bits the high 8 count. */
+    layout?: 'rgba8' | 'rgb8' | 'grey8' | 'rgba16' | 'grey16' | undefined;
+    /** By EXIF, as media.look tells: 1 unless told. */
+    orientation?: number | undefined;
+    /** Tokens it may become: 280 unless told, 70 of a frame. */
+    budget?: number | undefined;
+    /** It is a frame of a video. */
+    frame?: boolean | undefined;
+};
+
+export type MediaImageResult = {
+    /** The number by which prompts know it. */
+    media: number;
+    /** It becomes, without the two around it. */
+    tokens: number;
+    /** In pixels, as the tower sees it. */
+    width: number;
+    /** Likewise. */
+    height: number;
+    /** The same for the same picture, budget and projector. */
+    digest: string;
+};
+
+export type MediaSoundArgs = {
+    /** Its number. */
+    projector: number;
+    /** Samples in a second, of one channel of float32; left out, the bytes are a WAV file. */
+    rate?: number | undefined;
+};
+
+export type MediaSoundResult = {
+    /** The number by which prompts know it. */
+    media: number;
+    /** It becomes, without the two around it. */
+    tokens: number;
+    /** How long it is. */
+    seconds: number;
+    /** That are heard by themselves: more than 1 should be told to people. */
+    pieces: number;
+    /** The same for the same sound and projector. */
+    digest: string;
+};
+
+export type MediaFramesArgs = {
+    /** That the video has. */
+    frames: number;
+    /** Frames in a second: 24 unless told. */
+    fps?: number | undefined;
+    /** To look at: 32 unless told. */
+    most?: number | undefined;
+};
+
+export type MediaFramesResult = {
+    /** Of the frames to look at, from 0. */
+    indices: number[];
+    /** When each is: for the part of the conversation. */
+    seconds: number[];
+};
+
+export type MediaArgs = {
+    /** Its number. */
+    media: number;
+};
+
+export type MediaPreparedResult = {
+    /** Of a picture its height, of a sound its frames. */
+    rows: number;
+    /** Of a picture its width, of a sound the numbers in a frame. */
+    columns: number;
+    /** 3 of a picture. */
+    channels: number;
+};
+
+export type MediaEncodeResult = {
+    /** Rows. */
+    tokens: number;
+    /** Numbers in a row. */
+    width: number;
+    /** That the tower took; 0: it was known already. */
+    ms: number;
+};
+
 export type SessionCreateArgs = {
     /** Its number. */
     model: number;
@@ -797,6 +965,11 @@ export type SessionCreateArgs = {
      * bit.
      */
     share_scratch?: boolean | undefined;
+    /**
+     * How the tokens of an image see one another: 'reference' (default) as the model was trained, both ways on
+     * sliding layers of 12B and larger; 'llama.cpp': both ways everywhere.
+     */
+    image_attention?: 'reference' | 'llama.cpp' | undefined;
 };
 
 export type SessionCreateResult = {
@@ -836,7 +1009,10 @@ export type SessionGenerateArgs = {
     prompt?: string | undefined;
     /** … or its ids, taken as they are … */
     prompt_tokens?: readonly number[] | undefined;
-    /** … or a conversation to answer. */
+    /**
+     * … or a conversation to answer. Parts of a message may be {type: 'image', media}, {type: 'audio', media} and
+     * {type: 'video', frames: [{media, seconds}, …]} with the numbers that media.image and media.sound gave.
+     */
     messages?: readonly JsonObject[] | undefined;
     /** That the answer may call, as OpenAI spells them. */
     tools?: readonly JsonObject[] | undefined;
@@ -1002,6 +1178,11 @@ export type SessionScoreResult = {
     scores: Logprob[];
 };
 
+export type MediaUse = {
+    /** Its number. */
+    media: number;
+};
+
 export type SessionLogitsArgs = {
     /** Its number. */
     session: number;
@@ -1011,6 +1192,10 @@ export type SessionLogitsArgs = {
     at_once?: number | undefined;
     /** Those that take part; none when left out. A session holds on to its tokens only while they stay the same. */
     adapters?: readonly AdapterUse[] | undefined;
+    /**
+     * What stands for the entries -1, -2, … of the tokens, each of which gives a row for each of its soft tokens.
+     */
+    media?: readonly MediaUse[] | undefined;
 };
 
 export type SessionLogitsResult = {
@@ -1193,6 +1378,24 @@ export interface Methods {
     'gpu.check': { args: GpuCheckArgs; event: Progress; result: GpuCheckResult };
     /** How fast the GPU moves memory. It must be open, as it is once a model was loaded. */
     'gpu.bandwidth': { args: Record<string, never>; event: never; result: GpuBandwidthResult };
+    /** Reads what a file has of towers: nothing but its header, until something goes through them. */
+    'projector.open': { args: ProjectorOpenArgs; event: never; result: ProjectorOpenResult };
+    /** Media of the projector go on living. */
+    'projector.close': { args: ProjectorArgs; event: never; result: Record<string, never> };
+    /** What a file is, and how large its picture: before anybody makes room for it. */
+    'media.look': { args: Record<string, never>; event: never; result: MediaLookResult };
+    /** A decoded picture, turned and resized as the tower wants it. It is encoded when a prompt needs it. */
+    'media.image': { args: MediaImageArgs; event: never; result: MediaImageResult };
+    /** A sound. It is encoded when a prompt needs it. */
+    'media.sound': { args: MediaSoundArgs; event: never; result: MediaSoundResult };
+    /** Which frames of a video to look at. */
+    'media.frames': { args: MediaFramesArgs; event: never; result: MediaFramesResult };
+    /** What the tower gets: pixels from 0 to 255, log-mel features, or frames of the waveform. */
+    'media.prepared': { args: MediaArgs; event: never; result: MediaPreparedResult };
+    /** Soft tokens, now and not when a prompt needs them. */
+    'media.encode': { args: MediaArgs; event: Progress; result: MediaEncodeResult };
+    /** Prompts can use it no more; a session keeps what it has read. */
+    'media.close': { args: MediaArgs; event: never; result: Record<string, never> };
     /** A context to run a model in. */
     'session.create': { args: SessionCreateArgs; event: never; result: SessionCreateResult };
     /** A prompt or a conversation in, an answer out, token by token. */
