@@ -158,7 +158,7 @@ test('a file that was picked is opened again at the next visit, after a question
     });
 });
 
-test('dropped text goes into the message; pictures and unknown things are refused with a sentence', { skip: app.skip }, async () => {
+test('dropped text is attached to the message and read with it; pictures and unknown things are refused with a sentence', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, brief);
         const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
@@ -166,8 +166,9 @@ test('dropped text goes into the message; pictures and unknown things are refuse
         await visitor.untilReady();
         await visitor.messageBox.fill('Please read this:');
         await drop(page, 'notes.txt', Buffer.from('The fox lives in the wood.'));
-        await page.waitForFunction(() => document.querySelector('textarea')?.value.endsWith('The fox lives in the wood.'));
-        assert.equal(await visitor.messageBox.inputValue(), 'Please read this:\n\nThe fox lives in the wood.');
+        const parts = page.locator('.composer .parts li');
+        await parts.getByText('notes.txt').first().waitFor();
+        assert.equal(await visitor.messageBox.inputValue(), 'Please read this:');
         await drop(page, 'photo.png', Buffer.from('89504e470d0a1a0a', 'hex'));
         await page.getByText('Storyteller cannot see pictures yet.').waitFor();
         await page.evaluate(() => {
@@ -182,7 +183,16 @@ test('dropped text goes into the message; pictures and unknown things are refuse
         await page.getByRole('link', { name: 'Models' }).click();
         await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
         await drop(page, 'more.md', Buffer.from('# More'));
-        await page.waitForFunction(() => document.querySelector('textarea')?.value.endsWith('# More'));
+        await parts.filter({ hasText: 'more.md' }).waitFor();
+        // The file alone is a message, and comes back with the conversation.
+        await page.getByRole('button', { name: 'Send' }).click();
+        await visitor.answer();
+        assert.equal(await parts.count(), 0);
+        const shown = page.locator('.message.user .parts');
+        await shown.getByText('more.md').waitFor();
+        await page.reload();
+        await shown.getByText('more.md').click();
+        await shown.getByText('# More').waitFor();
         visitor.checkHarmless();
     });
 });

@@ -3,14 +3,13 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { ChatBackend } from './chat/backend.js';
 import { Conversations } from './chat/conversations.js';
-import { remoteBackend } from './chat/remote.js';
 import { EngineLink } from './engine/link.js';
 import type { LoadWish, ModelChoice } from './engine/protocol.js';
 import { filesOf, keepHandles, keptHandles, mayRead } from './files/opened.js';
 import { Database } from './store/database.js';
 import { Observable } from './store/observable.js';
 import { endOffer, remember, remembered } from './store/remembered.js';
-import { settings } from './store/settings.js';
+import { settings, type Endpoint } from './store/settings.js';
 import { navigate } from './router.js';
 import { notify } from './views/notices.js';
 
@@ -111,10 +110,17 @@ export class App {
 
     private backend(): ChatBackend {
         const { useEndpoint, endpoint } = settings.value;
-        if (useEndpoint) return remoteBackend(endpoint);
+        if (useEndpoint) return elsewhere(endpoint);
         if (this.engine.state.value.phase === 'idle') void this.engine.call('load', wishFor(remembered().choice));
         return this.engine;
     }
+}
+
+/** How to speak to other programs is loaded when somebody does. */
+function elsewhere(endpoint: Endpoint): ChatBackend {
+    return {
+        answer: async (...asked) => await (await import('./chat/remote.js')).remoteBackend(endpoint).answer(...asked),
+    };
 }
 
 /** `?backend=cpu` in the address wins over the settings, for this tab. */

@@ -1,12 +1,10 @@
-// `chat.completions`, `completions` and `embeddings`: each checks a request, has it answered and words the answer.
+// `chat.completions`, `completions` and `embeddings`: each checks a request, has it answered and words the answer. How, comes
+// with the first of them: an app that speaks to the engine in its own words has no use for it.
 import { answer, type AnswerOptions } from './answer/answer.js';
 import { Fold, Telling, type AnswerEvent, type Ended, type Score } from './answer/events.js';
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
 import type { Words } from './dialects/dialect.js';
-import { newHead } from './dialects/head.js';
-import { openAiChat } from './dialects/openai-chat.js';
-import { openAiCompletions } from './dialects/openai-completions.js';
 import { LapidaryError } from './error.js';
 import type { Progress } from './model.js';
 import type {
@@ -22,9 +20,7 @@ import type {
     EmbeddingParams,
     EmbeddingResponse,
 } from './openai.js';
-import { checkCompletion, type CheckedCompletion } from './dialects/openai-completions-request.js';
-import { checkEmbedding } from './dialects/openai-embeddings-request.js';
-import { invalid } from './dialects/fields.js';
+import type { CheckedCompletion } from './dialects/openai-completions-request.js';
 import { normalised } from './vectors.js';
 import type { GenerateResult } from './session.js';
 
@@ -48,6 +44,7 @@ export class ChatCompletions {
         params: ChatCompletionParams,
         options: RequestOptions = {},
     ): Promise<ChatCompletion | Stream<ChatCompletionChunk>> {
+        const { openAiChat } = await import('./dialects/openai-chat.js');
         const { request, stream, echo } = openAiChat.read(params);
         const work: Work = async (context) => await answer(this.core, request, context);
         return await worded(this.core, openAiChat, echo, stream, work, options);
@@ -62,6 +59,8 @@ export class Completions {
     create(params: CompletionParamsStreaming, options?: RequestOptions): Promise<Stream<Completion>>;
     create(params: CompletionParams, options?: RequestOptions): Promise<Completion | Stream<Completion>>;
     async create(params: CompletionParams, options: RequestOptions = {}): Promise<Completion | Stream<Completion>> {
+        const { openAiCompletions } = await import('./dialects/openai-completions.js');
+        const { checkCompletion } = await import('./dialects/openai-completions-request.js');
         const request = checkCompletion(params);
         const work: Work = async (context) => {
             if (!request.echo && !request.readOnly) return await answer(this.core, request.generate, context);
@@ -114,6 +113,7 @@ export class Embeddings {
     constructor(private readonly core: Core) {}
 
     async create(params: EmbeddingParams, options: RequestOptions = {}): Promise<EmbeddingResponse> {
+        const { checkEmbedding } = await import('./dialects/openai-embeddings-request.js');
         const { embed, dimensions, base64: asBase64 } = checkEmbedding(params);
         const { vectors, tokens, truncated } = await this.core.embed(embed, options);
         return {
@@ -151,6 +151,7 @@ async function worded<Echo, Piece, Whole>(
     work: Work,
     { signal, onProgress }: RequestOptions,
 ): Promise<Whole | Stream<Piece>> {
+    const { newHead } = await import('./dialects/head.js');
     const head = newHead(words.prefix, core.info);
     const progress = (event: AnswerEvent) => {
         if (event.type === 'reading') onProgress?.({ done: event.done, total: event.total });
@@ -164,14 +165,6 @@ async function worded<Echo, Piece, Whole>(
         };
         await work({ signal: stop, onEvent });
     }, signal);
-}
-
-export function checkTexts(texts: unknown, name: string): string[] {
-    if (!Array.isArray(texts) || texts.length === 0) throw invalid(name, 'a text or a list of texts', texts);
-    return texts.map((text: unknown, i) => {
-        if (typeof text !== 'string' || text === '') throw invalid(`${name}[${i}]`, 'a text that is not empty', text);
-        return text;
-    });
 }
 
 function base64(vector: Float32Array): string {

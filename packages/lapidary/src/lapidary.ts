@@ -1,9 +1,11 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
 import { Adapters } from './adapters.js';
+import { answer, type AnswerOptions } from './answer/answer.js';
+import type { Ended } from './answer/events.js';
 import type { CacheUsage } from './cache/cache.js';
 import type { CachedFile } from './cache/entries.js';
-import { ChatCompletions, Completions, Embeddings, checkTexts, type RequestOptions } from './endpoints.js';
+import { ChatCompletions, Completions, Embeddings, type RequestOptions } from './endpoints.js';
 import type { Core } from './core/core.js';
 import { startCheck, type CheckOptions } from './core/check.js';
 import { startCore } from './core/start.js';
@@ -13,6 +15,7 @@ import { numberField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
+import type { GenerateRequest } from './session.js';
 import { probe, type Probe, type ProbeOptions } from './probe/probe.js';
 import { callOptions, type TokenizeOptions, type WorkOptions } from './model.js';
 import type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
@@ -49,6 +52,11 @@ export class LoadedEngine {
         return this.core.info;
     }
 
+    /** The engine's own request and its own events: what the other interfaces are worded from. */
+    async generate(request: GenerateRequest, options: AnswerOptions = {}): Promise<Ended> {
+        return await answer(this.core, request, options);
+    }
+
     /** Continues a text, and gives the continuation alone. */
     async complete(
         prompt: string,
@@ -69,6 +77,7 @@ export class LoadedEngine {
 
     /** For each text the mean of the model's last hidden states, of length 1: near texts have a large dot product. */
     async embed(texts: readonly string[], options: RequestOptions = {}): Promise<Float32Array[]> {
+        const { checkTexts } = await import('./dialects/openai-embeddings-request.js');
         const request = { input: checkTexts(texts, 'texts'), truncate: true };
         return (await this.core.embed(request, options)).vectors;
     }

@@ -1,10 +1,13 @@
 // Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
-import type { AnswerStats, ToolCall } from '../store/conversation.js';
+import type { AnswerStats, Role, ToolCall } from '../store/conversation.js';
+import { partsOf, readableText, type Part } from '../store/parts.js';
 import type { AdapterChoice, Wishes } from '../store/settings.js';
 
 export interface ChatMessage {
     role: 'system' | 'user' | 'assistant' | 'tool';
     content: string;
+    /** What goes with the text. */
+    parts?: readonly Part[];
     toolCalls?: ToolCall[];
     toolCallId?: string;
 }
@@ -60,6 +63,20 @@ export function withoutUndefined(fields: Record<string, unknown>): Record<string
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+/** As most programs, and the engine itself, take messages. */
+export function openAiMessage(message: ChatMessage): Record<string, unknown> {
+    return withoutUndefined({
+        role: message.role,
+        content: readableText(message.content, message.parts),
+        tool_calls: message.toolCalls?.map(({ id, name, arguments: text }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: text },
+        })),
+        tool_call_id: message.toolCallId,
+    });
+}
+
 export interface RequestSettings extends Wishes {
     system: string;
     thinking: boolean;
@@ -69,16 +86,17 @@ export interface RequestSettings extends Wishes {
 
 /** The path of a conversation and the settings as a request. An answer that never began is not shown to the model. */
 export function buildRequest(
-    path: readonly { role: 'user' | 'assistant' | 'tool'; content: string; toolCalls?: ToolCall[]; toolCallId?: string }[],
+    path: readonly (ChatMessage & { role: Role })[],
     settings: RequestSettings,
 ): ChatRequest {
     const { system, tools, ...sampling } = settings;
     const messages: ChatMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
-    for (const { role, content, toolCalls, toolCallId } of path) {
+    for (const { role, content, parts, toolCalls, toolCallId } of path) {
         if (role === 'assistant' && content === '' && !toolCalls?.length) continue;
         messages.push({
             role,
             content,
+            ...partsOf(parts),
             ...(toolCalls?.length ? { toolCalls } : {}),
             ...(toolCallId === undefined ? {} : { toolCallId }),
         });

@@ -11,6 +11,7 @@ import type { Database } from '../store/database.js';
 import { drafts } from '../store/drafts.js';
 import { newId } from '../store/ids.js';
 import { Observable } from '../store/observable.js';
+import { nameOf, partsOf, type Part } from '../store/parts.js';
 import { titleFrom } from '../store/title.js';
 import { Answer } from './answer.js';
 import { buildRequest, type ChatBackend, type ChatRequest, type RequestSettings } from './backend.js';
@@ -57,11 +58,18 @@ export class Conversations {
             drafts.set(id, '');
         }
         this.list.set(all.filter((conversation) => !gone.includes(conversation)));
+        if (gone.length > 0) void this.sweep();
         // The last chance to write before the page goes, as phones do it without asking.
         document.addEventListener('visibilitychange', () => {
             if (document.visibilityState !== 'hidden') return;
             for (const answer of this.answers.value.values()) void answer.saveNow();
         });
+    }
+
+    /** Files that no conversation shows any more. */
+    private async sweep(): Promise<void> {
+        const used = await this.database?.usedFiles();
+        if (used) await (await import('../store/media.js')).sweepFiles(used).catch(() => undefined);
     }
 
     get path(): Step[] {
@@ -82,11 +90,11 @@ export class Conversations {
         return true;
     }
 
-    async send(text: string): Promise<void> {
+    async send(text: string, parts: readonly Part[] = []): Promise<void> {
         const last = this.path.at(-1)?.message;
-        const conversation = this.opened.value.conversation ?? newConversation(text);
+        const conversation = this.opened.value.conversation ?? newConversation(text || nameOf(parts[0]));
         const created = this.opened.value.conversation === undefined;
-        const message = newMessage(conversation.id, last?.id ?? null, 'user', text);
+        const message = { ...newMessage(conversation.id, last?.id ?? null, 'user', text), ...partsOf(parts) };
         await this.add(conversation, message);
         if (created) this.options.onCreated(conversation.id);
         await this.answerTo(conversation.id, message);
@@ -96,7 +104,7 @@ export class Conversations {
     async edit(message: Message, text: string): Promise<void> {
         const { conversation } = this.opened.value;
         if (!conversation) return;
-        const edited = newMessage(conversation.id, message.parent, 'user', text);
+        const edited = { ...newMessage(conversation.id, message.parent, 'user', text), ...partsOf(message.parts) };
         const first = message.parent === null && !conversation.titled;
         await this.add(first ? { ...conversation, title: titleFrom(text) } : conversation, edited);
         await this.answerTo(conversation.id, edited);

@@ -1,7 +1,9 @@
 // The same chat over HTTP: any OpenAI-compatible server (llama-server, vLLM, Lapidary's own) or Ollama.
 import type { AnswerStats, ToolCall } from '../store/conversation.js';
+import { readableText } from '../store/parts.js';
 import type { Endpoint } from '../store/settings.js';
 import {
+    openAiMessage,
     withoutUndefined,
     type ChatBackend,
     type ChatDelta,
@@ -120,19 +122,6 @@ function withBegun({ messages, begun }: ChatRequest): ChatMessage[] {
     return begun?.content ? [...messages, { role: 'assistant', content: begun.content }] : messages;
 }
 
-export function openAiMessage(message: ChatMessage): Json {
-    return withoutUndefined({
-        role: message.role,
-        content: message.content,
-        tool_calls: message.toolCalls?.map(({ id, name, arguments: text }) => ({
-            id,
-            type: 'function',
-            function: { name, arguments: text },
-        })),
-        tool_call_id: message.toolCallId,
-    });
-}
-
 /** Calls arrive in pieces, told apart by their index. */
 function collectCalls(calls: Map<number, ToolCall>, pieces: unknown): void {
     if (!Array.isArray(pieces)) return;
@@ -195,10 +184,10 @@ function ollamaBody(model: string, request: ChatRequest): Json {
     return withoutUndefined({
         model,
         stream: true,
-        messages: withBegun(request).map(({ role, content, toolCalls }) =>
+        messages: withBegun(request).map(({ role, content, parts, toolCalls }) =>
             withoutUndefined({
                 role,
-                content,
+                content: readableText(content, parts),
                 tool_calls: toolCalls?.map((call) => ({
                     function: { name: call.name, arguments: JSON.parse(call.arguments || '{}') as unknown },
                 })),

@@ -2,20 +2,24 @@
 import {
     Lapidary,
     LapidaryError,
-    type ChatCompletionParamsStreaming,
-    type ChatMessage as ApiMessage,
-    type FunctionTool,
+    type GenerateRequest,
+    type JsonObject,
     type LoadedEngine,
     type ModelSource,
     type Probe,
 } from 'lapidary';
-import { withoutUndefined, type Begun, type ChatDelta, type ChatOutcome, type ChatRequest } from '../chat/backend.js';
-import { openAiMessage } from '../chat/remote.js';
+import {
+    openAiMessage,
+    withoutUndefined,
+    type Begun,
+    type ChatDelta,
+    type ChatOutcome,
+    type ChatRequest,
+} from '../chat/backend.js';
 import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method, type ModelChoice } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
-import type { ToolCall } from '../store/conversation.js';
 
 const longestLog = 500;
 
@@ -195,38 +199,29 @@ export class EngineHost {
         // So small a model loses the thread at the usual temperature.
         const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
         const adapters = await this.adapters(engine, request);
-        const params = { ...apiRequest({ ...calm, ...request }, begun), ...(adapters ? { adapters } : {}) };
-        const stream = await engine.chat.completions.create(params, { signal });
-        const outcome: ChatOutcome = { finish: 'stop', model: this.state.value.name };
-        const told: ToolCall[] = [];
-        for await (const { choices, usage, timings, dropped_messages: leftOut } of stream) {
-            if (leftOut) outcome.leftOut = leftOut;
-            const delta = choices[0]?.delta;
-            if (delta?.tokens) emit({ type: 'tokens', tokens: delta.tokens });
-            if (delta?.reasoning_content) emit({ type: 'reasoning', text: delta.reasoning_content });
-            if (delta?.content) emit({ type: 'content', text: delta.content });
-            for (const { id, function: called } of delta?.tool_calls ?? []) {
-                if (id !== undefined) told.push({ id, name: called.name ?? '', arguments: '' });
-                const call = told.at(-1);
-                if (call) call.arguments += called.arguments;
-            }
-            const finish = choices[0]?.finish_reason;
-            if (finish) outcome.finish = finish;
-            if (usage) {
-                outcome.stats = {
-                    ...outcome.stats,
-                    promptTokens: usage.prompt_tokens,
-                    completionTokens: usage.completion_tokens - begun.length,
-                    cachedTokens: usage.prompt_tokens_details.cached_tokens,
-                    contextLength: engine.info.contextLength,
-                };
-            }
-            if (timings) {
-                const { prompt_ms: promptMs, completion_ms: completionMs } = timings;
-                outcome.stats = { promptTokens: 0, completionTokens: 0, ...outcome.stats, promptMs, completionMs };
-            }
-        }
-        for (const call of told) emit({ type: 'tool_call', call });
+        const wanted = { ...engineRequest({ ...calm, ...request }, begun), ...(adapters ? { adapters } : {}) };
+        const { calls, end } = await engine.generate(wanted, {
+            signal,
+            onEvent: (event) => {
+                if (event.type === 'tokens') emit({ type: 'tokens', tokens: [...event.tokens] });
+                else if (event.type === 'reasoning') emit({ type: 'reasoning', text: event.text });
+                else if (event.type === 'content' && event.text !== '') emit({ type: 'content', text: event.text });
+            },
+        });
+        for (const call of calls) emit({ type: 'tool_call', call });
+        const outcome: ChatOutcome = {
+            finish: end.finish,
+            model: this.state.value.name,
+            stats: {
+                promptTokens: end.usage.prompt,
+                completionTokens: end.usage.completion - begun.length,
+                cachedTokens: end.usage.cached,
+                contextLength: engine.info.contextLength,
+                promptMs: end.times.prompt_ms,
+                completionMs: end.times.completion_ms,
+            },
+            ...(end.dropped ? { leftOut: end.dropped } : {}),
+        };
         const { completionTokens = 0, completionMs = 0 } = outcome.stats ?? {};
         if (completionTokens >= 16 && completionMs > 0) this.slot.tell({ measured: (completionTokens / completionMs) * 1000 });
         return outcome;
@@ -253,27 +248,27 @@ async function begunTokens(engine: LoadedEngine, begun: Begun): Promise<readonly
     return [...(await engine.tokenize(content, { addBos: false, parseSpecial: false }))];
 }
 
-function apiRequest(request: ChatRequest, begun: readonly number[]): ChatCompletionParamsStreaming {
+function engineRequest(request: ChatRequest, begun: readonly number[]): GenerateRequest {
     const { messages, tools, topP, topK, minP, repeatPenalty, maxTokens, temperature, seed, thinking } = request;
     const optional = withoutUndefined({
-        temperature,
-        seed,
-        top_p: topP,
-        top_k: topK,
-        min_p: minP,
-        repeat_penalty: repeatPenalty,
-        max_tokens: maxTokens === undefined ? undefined : maxTokens + begun.length,
         continue_tokens: begun.length > 0 ? begun : undefined,
-        tools: tools as FunctionTool[] | undefined,
+        tools: tools?.length ? (tools as JsonObject[]) : undefined,
     });
     return {
         ...optional,
-        messages: messages.map((message) => openAiMessage(message) as unknown as ApiMessage),
+        messages: messages.map((message) => openAiMessage(message) as JsonObject),
         thinking,
+        max_tokens: maxTokens === undefined ? 0 : maxTokens + begun.length,
+        sampling: withoutUndefined({
+            temperature,
+            seed,
+            top_p: topP,
+            top_k: topK,
+            min_p: minP,
+            repeat_penalty: repeatPenalty,
+        }),
         // A conversation outgrows what a model can hold. Then its beginning is left out, as people forget beginnings too.
         overflow: 'slide',
         report_tokens: true,
-        stream: true,
-        stream_options: { include_usage: true },
     };
 }

@@ -1,5 +1,6 @@
 // What a conversation is. Messages form a tree: asking again or editing adds a branch beside the old one, so nothing that
 // was said is ever overwritten. What one sees is a path through the tree.
+import type { Part } from './parts.js';
 
 export type Role = 'user' | 'assistant' | 'tool';
 
@@ -30,6 +31,8 @@ export interface Message {
     createdAt: number;
     role: Role;
     content: string;
+    /** Of a question: the files that go with it. */
+    parts?: readonly Part[];
     status: MessageStatus;
     reasoning?: string;
     toolCalls?: ToolCall[];

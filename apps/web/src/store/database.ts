@@ -68,6 +68,17 @@ export class Database {
         ]);
     }
 
+    /** The digests of the files that messages hold. */
+    async usedFiles(): Promise<Set<string>> {
+        const used = new Set<string>();
+        let cursor = await this.db.transaction('messages').store.openCursor();
+        while (cursor) {
+            for (const part of cursor.value.parts ?? []) if (part.type !== 'text') used.add(part.file.digest);
+            cursor = await cursor.continue();
+        }
+        return used;
+    }
+
     /** The conversations in which all words of the query occur, in the title or in what was said. */
     async search(query: string): Promise<Set<string>> {
         const texts = new Map<string, string[]>();

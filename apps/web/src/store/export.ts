@@ -1,5 +1,6 @@
 // Conversations as files: JSON for programs (everything, all branches), Markdown for people (what is shown).
 import { pathOf, type Conversation, type Message } from './conversation.js';
+import { fence, nameOf } from './parts.js';
 
 export function toJson(conversation: Conversation, messages: readonly Message[]): string {
     return `${JSON.stringify({ format: 'lapidary-conversation', version: 1, conversation, messages }, null, 2)}\n`;
@@ -11,6 +12,9 @@ export function toMarkdown(conversation: Conversation, messages: readonly Messag
         const speaker = { user: 'You', assistant: message.model ?? 'Model', tool: 'Tool' }[message.role];
         parts.push(`## ${speaker}`);
         if (message.reasoning) parts.push(quote(message.reasoning));
+        for (const part of message.parts ?? []) {
+            parts.push(part.type === 'text' ? `${part.name}:\n\n${fence(part.text)}` : `(${nameOf(part)})`);
+        }
         if (message.content) parts.push(message.content);
         for (const call of message.toolCalls ?? []) parts.push(fence(`${call.name} ${call.arguments}`));
     }
@@ -22,13 +26,6 @@ function quote(text: string): string {
         .split('\n')
         .map((line) => `> ${line}`)
         .join('\n');
-}
-
-/** A fence longer than any inside. */
-function fence(text: string): string {
-    const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-    const ticks = '`'.repeat(longest + 1);
-    return `${ticks}\n${text}\n${ticks}`;
 }
 
 /** A name every file system takes. */

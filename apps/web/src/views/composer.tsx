@@ -1,14 +1,17 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { sentence } from '../chat/answer.js';
+import { attached } from '../chat/attached.js';
 import type { EngineState } from '../engine/protocol.js';
 import { appended, takeText } from '../files/incoming.js';
+import { takeFiles } from '../files/taking.js';
 import { drafts } from '../store/drafts.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { TryGpuAgain, whyOf } from './caution.js';
-import { Icon } from './icons.js';
+import { Icon, IconButton } from './icons.js';
 import { describeState } from './model-chip.js';
+import { Parts } from './parts.js';
 import { waiting, writeAlready } from './waiting-words.js';
 
 const builtinAdvice = 'Storyteller writes small stories and knows no facts.';
@@ -24,13 +27,16 @@ export function focusComposer(): void {
 
 /** `conversation`: whose draft it is; `new` for the one to come. */
 export function Composer({ answering, conversation }: { answering: boolean; conversation: string }) {
-    const { conversations, engine } = useApp();
+    const app = useApp();
+    const { conversations, engine } = app;
     const state = useObserved(engine.state);
     const { useEndpoint } = useObserved(settings);
     const [, redraw] = useState(0);
     const underId = useId();
     const input = useRef<HTMLTextAreaElement>(null);
+    const picker = useRef<HTMLInputElement>(null);
     const text = drafts.get(conversation);
+    const parts = useObserved(attached.all).get(conversation) ?? [];
     useGrowing(input, text);
 
     useEffect(focusComposer, [conversation]);
@@ -41,14 +47,14 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
     };
     // Dropped anywhere on the page.
     useEffect(() => takeText((more) => write(appended(drafts.get(conversation), more))), [conversation]);
+    const nothing = text.trim() === '' && parts.length === 0;
     const send = () => {
         const said = text.trim();
-        if (said === '' || answering) return;
+        if (nothing || answering) return;
         write('');
-        void conversations.send(said);
+        void conversations.send(said, attached.take(conversation));
     };
     const stop = () => conversations.stop();
-    const nothing = text.trim() === '';
     const isWaiting = !useEndpoint && state.phase === 'loading';
     return (
         <form
@@ -58,7 +64,19 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                 send();
             }}
         >
+            <Parts parts={parts} onRemove={(part) => attached.remove(conversation, part)} />
             <div class="field">
+                <input
+                    ref={picker}
+                    type="file"
+                    multiple
+                    hidden
+                    onChange={({ currentTarget }) => {
+                        void takeFiles(app, [...(currentTarget.files ?? [])], Promise.resolve([]));
+                        currentTarget.value = ''; // the same one may be wanted again
+                    }}
+                />
+                <IconButton icon="clip" label="Attach files" class="attach" onClick={() => picker.current?.click()} />
                 <textarea
                     ref={input}
                     id={inputId}

@@ -1,56 +1,17 @@
-// Things that are dropped anywhere, or pasted: a GGUF file is looked into and answers then, text goes into the message, and
-// what no model here can read is refused with a sentence.
+// Things that are dropped anywhere, or pasted: files go where files/taking.ts says, text into the message.
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { giveText } from '../files/incoming.js';
-import { kindOf, kindOfType, longestText, type FileKind } from '../files/kind.js';
+import { kindOfType, type FileKind } from '../files/kind.js';
+import { answering, dropsAreTaken, takeFiles } from '../files/taking.js';
 import { navigate, route } from '../router.js';
-import { settings } from '../store/settings.js';
 import * as words from './drop-words.js';
 import { Gem } from './gem.js';
-import { announce, notify } from './notices.js';
-
-let taker: ((files: File[]) => void) | undefined;
-
-/** Files that are no models go there, until the function that comes back is called. */
-export function takeDrops(take: (files: File[]) => void): () => void {
-    taker = take;
-    return () => {
-        if (taker === take) taker = undefined;
-    };
-}
 
 export function DropTarget() {
     const app = useApp();
     const [over, setOver] = useState<readonly FileKind[]>();
-    const answering = () => {
-        const { useEndpoint, endpoint } = settings.value;
-        return (useEndpoint ? endpoint.model : app.engine.state.value.name) || 'This model';
-    };
-
-    const takeFiles = async (files: File[], handles: Promise<FileSystemFileHandle[]>) => {
-        const kinds = await Promise.all(files.map(kindOf));
-        const models = files.filter((_, at) => kinds[at] === 'model');
-        if (models.length > 0) {
-            app.loadFiles(models, await handles);
-            if (!['chat', 'models'].includes(route.value.page)) navigate({ page: 'chat' });
-            return;
-        }
-        if (taker) return taker(files);
-        for (const [at, file] of files.entries()) await takeFile(file, kinds[at] ?? 'unknown');
-    };
-    const takeFile = async (file: File, kind: FileKind) => {
-        if (kind === 'unknown') return notify(words.unknownFile(file.name));
-        if (kind === 'adapter') {
-            const open = { label: words.openSettings, run: () => navigate({ page: 'settings' }) };
-            return notify(words.adapterGoesTo(file.name), open);
-        }
-        if (kind !== 'text') return notify(words.cannot(answering(), kind));
-        if (file.size > longestText) return notify(words.textTooLong(file.name, file.size, longestText));
-        if (route.value.page !== 'chat') navigate({ page: 'chat' });
-        giveText(await file.text());
-        announce(words.textAdded(file.name));
-    };
+    const take = (files: File[], handles: Promise<FileSystemFileHandle[]>) => void takeFiles(app, files, handles);
 
     useEffect(() => {
         // Entering a child is told before leaving its parent: the difference is the number of elements we are in.
@@ -80,7 +41,7 @@ export function DropTarget() {
             const files = [...(dataTransfer?.files ?? [])];
             if (files.length > 0) {
                 event.preventDefault();
-                return void takeFiles(files, handlesOf(dataTransfer));
+                return take(files, handlesOf(dataTransfer));
             }
             const text = dataTransfer?.getData('text/plain') ?? '';
             if (text === '' || !hasText(event)) return;
@@ -93,7 +54,7 @@ export function DropTarget() {
             // From a word processor there is a picture of the text beside the text.
             if (files.length === 0 || event.clipboardData?.types.includes('text/plain')) return;
             event.preventDefault();
-            void takeFiles(files, Promise.resolve([]));
+            take(files, Promise.resolve([]));
         };
         const listeners = { dragenter: enter, dragleave: leave, dragover: hover, drop, paste } as const;
         for (const [name, listener] of Object.entries(listeners)) {
@@ -109,7 +70,7 @@ export function DropTarget() {
     return (
         <div class="drop-target">
             <Gem />
-            <p>{words.veil(over, taker !== undefined, answering())}</p>
+            <p>{words.veil(over, dropsAreTaken(), answering(app))}</p>
         </div>
     );
 }

@@ -6,7 +6,7 @@ import { formatBytes } from './format.js';
 export function veil(kinds: readonly FileKind[], examples: boolean, model: string): string {
     if (kinds.length > 0 && kinds.every((kind) => senses[kind])) return cannot(model, kinds[0] ?? 'unknown');
     if (kinds.length > 0 && kinds.every((kind) => kind === 'text')) {
-        return examples ? 'Drop examples to learn from' : 'Drop text to put it into your message';
+        return examples ? 'Drop examples to learn from' : 'Drop text to attach it to your message';
     }
     return examples ? 'Drop examples to learn from, or a GGUF file to answer with it' : 'Drop a GGUF file to answer with it';
 }
@@ -35,8 +35,8 @@ export function textTooLong(name: string, bytes: number, most: number): string {
     return `${name} has ${formatBytes(bytes)} of text; a message takes ${formatBytes(most)} at most.`;
 }
 
-export function textAdded(name: string): string {
-    return `${name} is in your message now.`;
+export function fileAttached(name: string): string {
+    return `${name} is attached to your message.`;
 }
 
 export const openSettings = 'Settings';

@@ -11,6 +11,7 @@ import { foldOf } from './fold.js';
 import { formatCount, formatRate } from './format.js';
 import { Gem } from './gem.js';
 import { Icon, IconButton } from './icons.js';
+import { Parts } from './parts.js';
 
 interface Props {
     step: Step;
@@ -55,6 +56,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
             ) : (
                 <div class="body">
                     {message.reasoning && <Thinking text={message.reasoning} now={writing && message.content === ''} />}
+                    <Parts parts={message.parts} />
                     <Content message={message} />
                     {message.toolCalls?.map((call) => (
                         <CalledTool

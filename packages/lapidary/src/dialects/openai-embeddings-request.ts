@@ -27,3 +27,11 @@ export function checkEmbedding(params: unknown): CheckedEmbedding {
         base64: fields.oneOf('encoding_format', ['float', 'base64']) === 'base64',
     };
 }
+
+export function checkTexts(texts: unknown, name: string): string[] {
+    if (!Array.isArray(texts) || texts.length === 0) throw invalid(name, 'a text or a list of texts', texts);
+    return texts.map((text: unknown, i) => {
+        if (typeof text !== 'string' || text === '') throw invalid(`${name}[${i}]`, 'a text that is not empty', text);
+        return text;
+    });
+}

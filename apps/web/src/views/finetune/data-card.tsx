@@ -3,7 +3,7 @@ import type { DataOptions, DataReport, PreviewExample } from 'lapidary';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../../app.js';
 import { exampleName, exampleText } from '../../finetune/example.js';
-import { takeDrops } from '../drop-target.js';
+import { takeDrops } from '../../files/taking.js';
 import { formatBytes, formatCount } from '../format.js';
 import { Icon } from '../icons.js';
 import { useTask } from '../use-task.js';

@@ -1,0 +1,46 @@
+// What a feature of the app says about itself. The shell and the chat know no more of it than this, and features know nothing
+// of each other; what is heavy is loaded when it is used.
+import type { ComponentType } from 'preact';
+import type { EngineInfo } from 'lapidary';
+import type { FileKind } from '../files/kind.js';
+import type { Part } from '../store/parts.js';
+
+export interface Feature {
+    id: string;
+    /** Files it makes parts of messages. */
+    attach?: readonly Attacher[];
+    /** What a model may call; asked when a chat uses tools. */
+    tools?(): Promise<readonly Tool[]>;
+    /** How a message shows its parts. */
+    parts?: Partial<Record<Part['type'], () => Promise<ComponentType<PartProps>>>>;
+}
+
+/** What is known of a file before it is read: its kind by its first bytes. */
+export interface Offered {
+    kind: FileKind;
+    name: string;
+    type: string;
+}
+
+export interface Attacher {
+    /** `answering`: the model that would read it; undefined for one elsewhere, and while none is loaded. */
+    accepts(file: Offered, answering: EngineInfo | undefined): boolean;
+    load(): Promise<{ read(file: File, signal: AbortSignal): Promise<Part[]> }>;
+}
+
+export interface PartProps {
+    part: Part;
+}
+
+export interface Tool {
+    name: string;
+    /** For the model. */
+    description: string;
+    /** For people, in the settings. */
+    title: string;
+    /** A JSON schema of its arguments. */
+    parameters: object;
+    /** Whether the person is asked before it runs. */
+    consent: 'never' | 'always';
+    run(args: Record<string, unknown>, signal: AbortSignal): Promise<string>;
+}
