@@ -70,6 +70,7 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                     ref={picker}
                     type="file"
                     multiple
+                    aria-label="Files to attach"
                     hidden
                     onChange={({ currentTarget }) => {
                         void takeFiles(app, [...(currentTarget.files ?? [])], Promise.resolve([]));
