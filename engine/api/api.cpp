@@ -26,6 +26,7 @@ Api::Methods Api::product_methods() {
         {"model.describe", &Api::model_describe},
         {"model.load", &Api::model_load},
         {"model.tokenize", &Api::model_tokenize},
+        {"model.embedding_input", &Api::model_embedding_input},
         {"model.detokenize", &Api::model_detokenize},
         {"session.create", &Api::session_create},
         {"session.close", &Api::session_close},

@@ -121,6 +121,7 @@ class Api {
     Task<Result<Reply>> model_load(Call& call);
     Task<Result<Reply>> model_tokenize(Call& call);
     Task<Result<Reply>> model_detokenize(Call& call);
+    Task<Result<Reply>> model_embedding_input(Call& call);  // embed_methods.cpp
     Task<Result<Reply>> model_quantize(Call& call);
 
     // synth_method.cpp
@@ -154,7 +155,7 @@ class Api {
     Task<Result<Reply>> session_create(Call& call);
     Task<Result<Reply>> session_close(Call& call);
     Task<Result<Reply>> session_logits(Call& call);
-    Task<Result<Reply>> session_embed(Call& call);
+    Task<Result<Reply>> session_embed(Call& call);  // embed_methods.cpp
     Task<Result<Reply>> session_score(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
     Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp

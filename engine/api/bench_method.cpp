@@ -41,6 +41,7 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
     CO_TRY(read_message(call.args, args));
     const auto open = CO_TRY(take_session(args.session));
     const auto config = CO_TRY(open->model->config());
+    CO_TRY(model::check_writes_text(*config));
     const auto prompt = uint32_t(args.prompt);
     const auto decode = uint32_t(args.decode);
     const auto depth = uint32_t(args.depth);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/edition.h"
 #include "base/sort_few.h"
 #include "chat/markers.h"
 #include "model/memory.h"
@@ -69,6 +70,7 @@ void describe_config(const model::Config& config, ModelDescription& out) {
         out.experts = ModelExperts{
             .count = config.experts.count, .used = config.experts.used, .feed_forward = config.experts.ffn};
     }
+    if (config.embedding) out.embedding_size = config.embedding->size;
     const model::SamplingHints& hints = config.sampling;
     if (hints.temperature || hints.top_k || hints.top_p) {
         out.sampling = SamplingHints{.temperature = hints.temperature, .top_k = hints.top_k, .top_p = hints.top_p};
@@ -94,6 +96,7 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
 // What a program may expect of answers, in Ollama's words. Whether a model was taught to think and to call tools its file
 // does not say outright; the template that was trained with it does, and members of the family were.
 Json capabilities(const gguf::Header& header, const model::Config& config) {
+    if (has_everything() && config.embedding) return {"embedding"};
     const std::string_view written = header.string("tokenizer.chat_template").value_or("");
     const auto was_taught = [&](std::string_view marker) {
         return config.variant != "custom" || written.contains(marker);

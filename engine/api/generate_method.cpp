@@ -159,6 +159,7 @@ infer::GenerateStats no_room(const std::vector<int32_t>& prompt, const Generatio
 
 Status Api::prepare(Call& call, OpenSession& open, Generation& out) {
     out.config = TRY(open.model->config());
+    TRY(model::check_writes_text(*out.config));
     out.tokenizer = TRY(open.model->tokenizer());
     out.options.max_tokens = uint32_t(out.args.max_tokens);
     const auto fresh_seed = uint64_t(host_.now() * 1000) % (1ull << 32);

@@ -332,6 +332,19 @@ TEST_F(GenerateTest, EmbedsTextAsTheMeanOfItsHiddenStates) {
     }
     EXPECT_GT(squares, 0.1);
     EXPECT_EQ(embed(tokens), whole);
+    // Several texts: the same vectors, one behind the other.
+    std::vector<int32_t> both = tokens;
+    both.insert(both.end(), tokens.begin(), tokens.end() - 1);
+    const auto reply = call("session.embed", {{"session", session}, {"lengths", {13, 12}}}, to_blob(both));
+    ASSERT_TRUE(reply.ok) << reply.json.dump();
+    EXPECT_EQ(reply.json["texts"], 2);
+    std::vector<float> vectors(reply.blob.size() / sizeof(float));
+    std::memcpy(vectors.data(), reply.blob.data(), reply.blob.size());
+    EXPECT_TRUE(std::ranges::equal(std::span(vectors).first(whole.size()), whole));
+    EXPECT_TRUE(std::ranges::equal(std::span(vectors).subspan(whole.size()), shorter));
+    for (const json& lengths : {json{13}, json{13, 13}, json{25, 0}, json{-1}}) {
+        EXPECT_FALSE(call("session.embed", {{"session", session}, {"lengths", lengths}}, to_blob(both)).ok);
+    }
     EXPECT_FALSE(call("session.embed", {{"session", session}}).ok);
     EXPECT_FALSE(call("session.embed", {{"session", session}}, to_blob(std::vector<int32_t>{99999999})).ok);
     EXPECT_TRUE(generate({}).ok);

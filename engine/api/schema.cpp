@@ -45,6 +45,9 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
         "kernels it gets, unless gpu_choice knows."),
     with_bytes(method<ModelTokenizeArgs, ModelTokenizeResult>("model.tokenize", "A text in the model's tokens."),
                "UTF-8", kIds),
+    with_bytes(method<ModelEmbeddingInputArgs, ModelEmbeddingInputResult>(
+                   "model.embedding_input", "Texts in the model's tokens, as session.embed wants them."),
+               "the texts in UTF-8", kIds),
     with_bytes(method<ModelDetokenizeArgs, ModelDetokenizeResult>("model.detokenize", "And back."), kIds),
     workshop(method<ModelQuantizeArgs, WrittenModel, Progress>("model.quantize",
                                                                "Writes the model with its weights in another "
@@ -122,10 +125,12 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
            InvalidToolCallEvent, TokensEvent, Progress>("session.generate",
                                                         "A prompt or a conversation in, an answer out, token by "
                                                         "token."),
-    with_bytes(method<SessionEmbedArgs, SessionEmbedResult>("session.embed",
-                                                            "The mean over the positions of the hidden state after "
-                                                            "the final norm."),
-               kIds, "the vector, as float32"),
+    with_bytes(method<SessionEmbedArgs, SessionEmbedResult, Progress>(
+                   "session.embed",
+                   "Texts as vectors: what a model of embeddings makes of each, of any other model the mean over its "
+                   "positions of the hidden state after the final norm. Not yet of length 1. Forgets what the session "
+                   "held."),
+               kIds, "the vectors, as float32"),
     with_bytes(method<SessionScoreArgs, SessionScoreResult, Progress>("session.score",
                                                                       "How likely every token but the first was "
                                                                       "after those before it."),

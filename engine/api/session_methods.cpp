@@ -142,19 +142,6 @@ Task<Result<Reply>> Api::session_score(Call& call) {
     co_return reply(SessionScoreResult{.scores = logprobs(*tokenizer, scores)});
 }
 
-Task<Result<Reply>> Api::session_embed(Call& call) {
-    SessionEmbedArgs args;
-    CO_TRY(read_message(call.args, args));
-    const auto open = CO_TRY(take_session(args.session));
-    const std::vector<int32_t> tokens = CO_TRY(checked_tokens(call.blob, *CO_TRY(open->model->tokenizer())));
-    CO_TRY(co_await use_adapters(args.adapters, *open));
-    const std::vector<float> mean = CO_TRY(co_await open->session->embed(tokens, breathe_for(call)));
-    Bytes bytes(mean.size() * sizeof(float));
-    std::memcpy(bytes.data(), mean.data(), bytes.size());
-    co_return reply(SessionEmbedResult{.tokens = int64_t(tokens.size()), .width = int64_t(mean.size())},
-                    std::move(bytes));
-}
-
 Task<Result<Reply>> Api::session_perplexity(Call& call) {
     SessionPerplexityArgs args;
     CO_TRY(read_message(call.args, args));

@@ -48,6 +48,7 @@ Task<Result<Reply>> Api::train_bench(Call& call) {
     CO_TRY(read_message(call.args, args));
     const auto open = CO_TRY(model_of(args.model));
     const auto config = CO_TRY(open->config());
+    CO_TRY(model::check_writes_text(*config));
     const auto table = CO_TRY(open->weights());
     if (open->gpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model was not loaded for the backend 'gpu'");

@@ -140,6 +140,7 @@ Task<Result<Reply>> Api::train_create(Call& call) {
     CO_TRY(read_message(call.args, args));
     const auto model = CO_TRY(model_of(args.model));
     const auto data = CO_TRY(data_of(args.data));
+    CO_TRY(model::check_writes_text(*CO_TRY(model->config())));
     train::Settings settings = CO_TRY(settings_of(args));
     lora::Adapter adapter = CO_TRY(train::initial_adapter(*CO_TRY(model->weights()), settings));
     adapter.base_model = CO_TRY(model->config())->name;

@@ -95,9 +95,18 @@ Task<Result<std::vector<float>>> GpuRunner::run(std::span<const int32_t> tokens,
     co_return logits;
 }
 
-Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> tokens, Breathe breathe) {
+Task<Status> GpuRunner::embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+        truncate(0);
+        auto mean = co_await mean_state(texts[i], breathe);
+        truncate(0);
+        take(i, CO_TRY(std::move(mean)));
+    }
+    co_return Status{};
+}
+
+Task<Result<std::vector<float>>> GpuRunner::mean_state(std::span<const int32_t> tokens, const Breathe& breathe) {
     CO_TRY(check(tokens));
-    const uint32_t start = position_;
     const size_t width = programs_->config().width;
     std::vector<double> sum(width);
     const auto add_block = [&](std::span<const int32_t> block) -> Task<Status> {
@@ -117,10 +126,7 @@ Task<Result<std::vector<float>>> GpuRunner::embed(std::span<const int32_t> token
     for (size_t done = 0; done < tokens.size() && status; done += block) {
         status = co_await add_block(tokens.subspan(done, std::min(block, tokens.size() - done)));
     }
-    if (!status) {
-        truncate(start);
-        co_return std::unexpected(std::move(status).error());
-    }
+    CO_TRY(std::move(status));
     std::vector<float> mean(width);
     for (size_t i = 0; i < width; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
     co_return mean;

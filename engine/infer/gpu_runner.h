@@ -25,7 +25,7 @@ class GpuRunner final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
-    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
+    Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override;
     [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
@@ -62,6 +62,9 @@ class GpuRunner final : public Runner {
     // One block of tokens from where we are; its logits if wanted, unless they are kept on the GPU.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Depth depth, uint32_t logit_rows,
                                                bool keep);
+
+    // The mean of a text's states.
+    Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, const Breathe& breathe);
 
     // Tokens the GPU chooses by itself.
     struct Stream {

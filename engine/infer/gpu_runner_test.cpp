@@ -50,7 +50,7 @@ bool reads(GpuRunner& runner, const std::vector<int32_t>& prompt) {
 }
 
 bool embeds(GpuRunner& runner, const std::vector<int32_t>& prompt) {
-    return bool(done(runner.embed(prompt, {})));
+    return bool(done(runner.embed({&prompt, 1}, [](size_t, const std::vector<float>&) {}, {})));
 }
 
 TEST(GpuRunner, ReadsAPromptInBlocksNoLargerThanItWasTold) {

@@ -178,13 +178,12 @@ Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe 
     co_return Status{};
 }
 
-Task<Result<std::vector<float>>> Session::embed(std::vector<int32_t> tokens, Breathe breathe) {
-    if (tokens.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
+Task<Status> Session::embed(std::span<const std::vector<int32_t>> texts, Runner::OnEmbedded take, Breathe breathe) {
+    for (const std::vector<int32_t>& text : texts) {
+        if (text.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
+    }
     reset();
-    auto mean = co_await runner_->embed(tokens, std::move(breathe));
-    // A runner that failed holds nothing; one that did not, holds these.
-    if (mean) tokens_ = std::move(tokens);
-    co_return mean;
+    co_return co_await runner_->embed(texts, std::move(take), std::move(breathe));
 }
 
 }  // namespace lapidary::infer

@@ -73,8 +73,8 @@ class Session {
     static constexpr uint32_t kLogitRows = 16;
     Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe, uint32_t at_once = kLogitRows);
 
-    // The mean hidden state of `tokens`, from an empty context. [width]
-    Task<Result<std::vector<float>>> embed(std::vector<int32_t> tokens, Breathe breathe);
+    // The vector of each text (Runner::embed). Nothing is held afterwards.
+    Task<Status> embed(std::span<const std::vector<int32_t>> texts, Runner::OnEmbedded take, Breathe breathe);
 
     void reset();
 

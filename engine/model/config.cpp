@@ -428,6 +428,13 @@ Status check_architecture(const gguf::Header& header) {
     return {};
 }
 
+Status check_writes_text(const Config& config) {
+    if (!has_everything() || !config.embedding) return {};
+    return fail(Code::unsupported,
+                "this is a model of embeddings: it turns texts into vectors and writes none. Ask it with "
+                "embeddings.create, /v1/embeddings or `lapidary embed`");
+}
+
 void TensorFacts::look_at(const gguf::TensorInfo& tensor) {
     const std::string_view name = tensor.name;
     if (name == "token_embd.weight") embedding_rows = tensor.ne[1];

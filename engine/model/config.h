@@ -93,6 +93,9 @@ struct Config {
     [[nodiscard]] bool owns_kv(uint32_t layer) const { return layers[layer].kv_layer == layer; }
 };
 
+// Refuses models of embeddings: they have no next token.
+Status check_writes_text(const Config& config);
+
 // Refuses, by name, every architecture but those of the two families.
 Status check_architecture(const gguf::Header& header);
 

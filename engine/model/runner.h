@@ -56,8 +56,11 @@ class Runner {
     virtual Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                                  Breathe breathe) = 0;
 
-    // Appends tokens like `run`; the mean over their positions of the hidden state after the final norm. [width]
-    virtual Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) = 0;
+    // The vector of each text, in their order: of a model of embeddings what it was trained for, of any other the mean over
+    // the text's positions of the hidden state after the final norm. Not yet of length 1. Everything is forgotten, before
+    // and after.
+    using OnEmbedded = std::function<void(size_t text, std::vector<float> vector)>;
+    virtual Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) = 0;
 
     // What is remembered, as bytes that mean the same to every runner of the same model with the same layout: the
     // layout's name, how many bytes so many positions have, and the bytes of those it holds.

@@ -57,6 +57,7 @@ Status Forward::check(std::span<const int32_t> tokens) const {
 }
 
 Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe) {
+    CO_TRY(model::check_writes_text(*config_));
     std::vector<float> logits;
     CO_TRY(co_await run_blocks(
         tokens,
@@ -68,21 +69,6 @@ Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, L
         },
         std::move(breathe)));
     co_return logits;
-}
-
-Task<Result<std::vector<float>>> Forward::embed(std::span<const int32_t> tokens, Breathe breathe) {
-    const size_t d = config_->width;
-    std::vector<double> sum(d);
-    CO_TRY(co_await run_blocks(
-        tokens,
-        [&](std::span<const float> hidden, bool /*last*/) {
-            const std::vector<float> rows = normed(hidden);
-            for (size_t i = 0; i < rows.size(); ++i) sum[i % d] += double(rows[i]);
-        },
-        std::move(breathe)));
-    std::vector<float> mean(d);
-    for (size_t i = 0; i < d; ++i) mean[i] = float(sum[i] / double(std::max<size_t>(tokens.size(), 1)));
-    co_return mean;
 }
 
 uint64_t Forward::state_bytes(uint32_t positions) const {
@@ -138,7 +124,7 @@ Task<Status> Forward::run_blocks(std::span<const int32_t> tokens, OnBlock take, 
     const uint32_t start = position_;
     for (size_t done = 0; done < tokens.size(); done += kBlock) {
         const auto block = tokens.subspan(done, std::min(kBlock, tokens.size() - done));
-        const auto hidden = co_await run_block(block, breathe);
+        const auto hidden = co_await run_block(block, next_rows(block.size()), breathe);
         if (!hidden) {
             truncate(start);
             // Layers before the error have appended what `position_` does not count yet.
@@ -150,12 +136,27 @@ Task<Status> Forward::run_blocks(std::span<const int32_t> tokens, OnBlock take, 
     co_return Status{};
 }
 
-Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, Breathe breathe) {
+std::vector<Forward::Row> Forward::next_rows(size_t tokens) const {
+    std::vector<Row> rows;
+    for (uint32_t at = position_; rows.size() < tokens; ++at) rows.push_back({at, at, 0, at + 1});
+    return rows;
+}
+
+std::pair<uint32_t, uint32_t> Forward::visible(const model::LayerConfig& shape, const Row& row) const {
+    if (!shape.sliding) return {row.first, row.end};
+    // Of an embedding model the window lies on both sides.
+    const uint32_t before = config_->embedding ? config_->sliding_window / 2 : config_->sliding_window - 1;
+    const uint32_t first = row.key - std::min(row.key, before);
+    return {std::max(row.first, first), std::min(row.end, row.key + before + 1)};
+}
+
+Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, std::span<const Row> rows,
+                                                    Breathe breathe) {
     std::vector<float> h = embeddings(tokens);                      // [t, d]
     const std::vector<float> inputs = per_layer_inputs(tokens, h);  // [t, layers, P]
     for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
         trace(layer, h);
-        attention_block(layer, h);
+        attention_block(layer, rows, h);
         ffn_block(layer, h);
         per_layer_block(layer, inputs, h);
         for (float& v : h) v *= vectors_[layer].output_scale;
@@ -205,13 +206,13 @@ std::vector<float> Forward::per_layer_inputs(std::span<const int32_t> tokens, st
 }
 
 // h += rms(Wo · attention(...)) for every token of the block.
-void Forward::attention_block(uint32_t layer, std::span<float> h) {
+void Forward::attention_block(uint32_t layer, std::span<const Row> rows, std::span<float> h) {
     const model::LayerConfig& shape = config_->layers[layer];
     const model::LayerWeights& w = table_->layers[layer];
     const LayerVectors& v = vectors_[layer];
     const float eps = config_->norm_epsilon;
     const auto& frequencies = shape.sliding ? rope_sliding_ : rope_full_;
-    const size_t tokens = h.size() / config_->width;
+    const size_t tokens = rows.size();
 
     std::vector<float> x(h.size());
     rms_norm(h, v.attn_norm, config_->width, eps, x);
@@ -219,8 +220,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
     std::vector<float> q = apply(layer, Target::q, x);  // [t, heads, head_dim]
     rms_norm(q, v.q_norm, shape.head_dim, eps, q);
     for (size_t t = 0; t < tokens; ++t) {
-        rope(std::span(q).subspan(t * shape.q_width(), shape.q_width()), shape.head_dim, position_ + uint32_t(t),
-             frequencies);
+        rope(std::span(q).subspan(t * shape.q_width(), shape.q_width()), shape.head_dim, rows[t].position, frequencies);
     }
 
     if (config_->owns_kv(layer)) {
@@ -230,7 +230,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
         rms_norm(k, v.k_norm, shape.head_dim, eps, k);
         if (config_->norms_values) rms_norm(value, {}, shape.head_dim, eps, value);
         for (size_t t = 0; t < tokens; ++t) {
-            rope(std::span(k).subspan(t * shape.kv_width(), shape.kv_width()), shape.head_dim, position_ + uint32_t(t),
+            rope(std::span(k).subspan(t * shape.kv_width(), shape.kv_width()), shape.head_dim, rows[t].position,
                  frequencies);
         }
         cache_.append(layer, k, value);
@@ -238,8 +238,7 @@ void Forward::attention_block(uint32_t layer, std::span<float> h) {
 
     std::vector<float> attended(q.size());
     for (size_t t = 0; t < tokens; ++t) {
-        const uint32_t end = position_ + uint32_t(t) + 1;
-        const uint32_t begin = shape.sliding && end > config_->sliding_window ? end - config_->sliding_window : 0;
+        const auto [begin, end] = visible(shape, rows[t]);
         attention({shape.heads, shape.kv_heads, shape.head_dim},
                   std::span(q).subspan(t * shape.q_width(), shape.q_width()), cache_.keys(shape.kv_layer),
                   cache_.values(shape.kv_layer), begin, end,

@@ -18,6 +18,9 @@ namespace lapidary::reference {
 // Called with the residual stream of the last position: before layer N for N < layers, after the final norm for
 // N = layers.
 using HiddenTrace = std::function<void(uint32_t layer, std::span<const float> hidden)>;
+// Called with what a text becomes in a model of embeddings: its states after the final norm ("hidden", a row a token),
+// "pooled", and behind each matrix, "dense2" and "dense3".
+using EmbeddingTrace = std::function<void(std::string_view stage, std::span<const float> values)>;
 
 class Forward final : public Runner {
   public:
@@ -30,7 +33,7 @@ class Forward final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
-    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
+    Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override { return "f32, every position"; }
     [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
@@ -40,17 +43,35 @@ class Forward final : public Runner {
     Task<Status> set_adapters(std::span<const lora::Active> active) override;
 
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
+    void set_trace(EmbeddingTrace trace) { embedding_trace_ = std::move(trace); }
 
   private:
+    // A token of a block: its place in its text, that of its key in the cache, and where its text's keys are that it may
+    // see where there is no window.
+    struct Row {
+        uint32_t position, key, first, end;
+    };
     Status check(std::span<const int32_t> tokens) const;
+    // The rows of tokens that go on with the one text that the cache holds.
+    [[nodiscard]] std::vector<Row> next_rows(size_t tokens) const;
+    // The keys that a row sees, as [first, end).
+    [[nodiscard]] std::pair<uint32_t, uint32_t> visible(const model::LayerConfig& shape, const Row& row) const;
     // What a block of tokens becomes: [t, width] before the final norm.
-    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, Breathe breathe);
+    Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, std::span<const Row> rows,
+                                               Breathe breathe);
     // Block after block; `take` gets what each becomes, and whether it is the last.
     using OnBlock = std::function<void(std::span<const float> hidden, bool last)>;
     Task<Status> run_blocks(std::span<const int32_t> tokens, OnBlock take, Breathe breathe);
+    // forward_embed.cpp: several texts in one block, each seeing itself in both directions, and what becomes of the states.
+    Task<Status> embed_block(std::span<const std::vector<int32_t>> texts, size_t first, const OnEmbedded& take,
+                             Breathe breathe);
+    [[nodiscard]] std::vector<float> embedding_of(std::span<const float> states) const;
+    // A model of text: the mean of its states.
+    Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, Breathe breathe);
+    void trace(std::string_view stage, std::span<const float> values) const;
     std::vector<float> embeddings(std::span<const int32_t> tokens) const;
     std::vector<float> per_layer_inputs(std::span<const int32_t> tokens, std::span<const float> h) const;
-    void attention_block(uint32_t layer, std::span<float> h);
+    void attention_block(uint32_t layer, std::span<const Row> rows, std::span<float> h);
     void ffn_block(uint32_t layer, std::span<float> h) const;
     std::vector<float> dense_ffn(uint32_t layer, std::span<const float> u) const;
     std::vector<float> experts(uint32_t layer, std::span<const float> h) const;
@@ -75,6 +96,7 @@ class Forward final : public Runner {
     uint32_t position_ = 0;
     KvCache cache_;
     HiddenTrace trace_;
+    EmbeddingTrace embedding_trace_;
     std::vector<lora::Active> adapters_;
     std::vector<std::vector<Term>> terms_;  // [layer, target]; empty without adapters
     std::vector<LayerVectors> vectors_;

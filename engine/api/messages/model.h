@@ -119,6 +119,7 @@ struct ModelDescription {
     std::optional<int64_t> per_layer_embedding;
     std::optional<int64_t> shared_kv_layers;
     std::optional<ModelExperts> experts;
+    std::optional<int64_t> embedding_size;
     std::optional<SamplingHints> sampling;
     Json capabilities;
     std::optional<int64_t> parameters;
@@ -130,28 +131,30 @@ struct ModelDescription {
     std::optional<GpuKernels> gpu;
 };
 inline constexpr char kPerLayer[] = "number | number[]";
-MESSAGE(
-    ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"),
-    MEMBER(name, "what the file calls itself"), MEMBER(format, "such as GGUF v3"),
-    MEMBER(dialect, "whose names the weights have").as("'llama.cpp' | 'ollama'"),
-    MEMBER(file_bytes, "all files together"), MEMBER(files, "if there are several"), MEMBER(tensors, "how many"),
-    MEMBER(variant, "the member of the family, such as e2b"), MEMBER(layers, ""),
-    MEMBER(sliding_layers, "that look back no further than a window"), MEMBER(width, "of the hidden state"),
-    MEMBER(heads, "one number where all layers agree").as(kPerLayer), MEMBER(kv_heads, "likewise").as(kPerLayer),
-    MEMBER(head_dim, "likewise").as(kPerLayer), MEMBER(feed_forward, "likewise").as(kPerLayer),
-    MEMBER(vocabulary, "tokens"), MEMBER(context_length, "the longest"), MEMBER(sliding_window, "in tokens"),
-    MEMBER(per_layer_embedding, "their width, if there are any"),
-    MEMBER(shared_kv_layers, "layers that use the keys and values of others, if there are any"),
-    MEMBER(experts, "of a mixture of experts"), MEMBER(sampling, "what the file recommends, if it does"),
-    MEMBER(capabilities, "what a program may expect, in Ollama's words").as("('completion' | 'tools' | 'thinking')[]"),
-    MEMBER(parameters, "numbers in the weights that are used"),
-    MEMBER(memory,
-           "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "
-           "context, and of the table of per_layer_embeddings, which may stay in the file")
-        .as("{ weights: number; kv_format: string; [at: string]: number | string }"),
-    MEMBER(supported, "whether it can be run"), MEMBER(reason, "why not"),
-    MEMBER(quantization, "types in the order of the bytes they take"), MEMBER(tokenizer, "if the file has one"),
-    MEMBER(gpu, "once loaded there"));
+MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"),
+        MEMBER(name, "what the file calls itself"), MEMBER(format, "such as GGUF v3"),
+        MEMBER(dialect, "whose names the weights have").as("'llama.cpp' | 'ollama'"),
+        MEMBER(file_bytes, "all files together"), MEMBER(files, "if there are several"), MEMBER(tensors, "how many"),
+        MEMBER(variant, "the member of the family, such as e2b"), MEMBER(layers, ""),
+        MEMBER(sliding_layers, "that look back no further than a window"), MEMBER(width, "of the hidden state"),
+        MEMBER(heads, "one number where all layers agree").as(kPerLayer), MEMBER(kv_heads, "likewise").as(kPerLayer),
+        MEMBER(head_dim, "likewise").as(kPerLayer), MEMBER(feed_forward, "likewise").as(kPerLayer),
+        MEMBER(vocabulary, "tokens"), MEMBER(context_length, "the longest"), MEMBER(sliding_window, "in tokens"),
+        MEMBER(per_layer_embedding, "their width, if there are any"),
+        MEMBER(shared_kv_layers, "layers that use the keys and values of others, if there are any"),
+        MEMBER(experts, "of a mixture of experts"),
+        MEMBER(embedding_size, "numbers in a vector, of a model of embeddings, which writes no text"),
+        MEMBER(sampling, "what the file recommends, if it does"),
+        MEMBER(capabilities, "what a program may expect, in Ollama's words")
+            .as("('completion' | 'tools' | 'thinking' | 'embedding')[]"),
+        MEMBER(parameters, "numbers in the weights that are used"),
+        MEMBER(memory,
+               "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "
+               "context, and of the table of per_layer_embeddings, which may stay in the file")
+            .as("{ weights: number; kv_format: string; [at: string]: number | string }"),
+        MEMBER(supported, "whether it can be run"), MEMBER(reason, "why not"),
+        MEMBER(quantization, "types in the order of the bytes they take"), MEMBER(tokenizer, "if the file has one"),
+        MEMBER(gpu, "once loaded there"));
 
 struct ModelLoadArgs {
     Id model = 0;
@@ -199,6 +202,29 @@ struct ModelTokenizeResult {
     std::vector<std::string> pieces;
 };
 MESSAGE(ModelTokenizeResult, MEMBER(pieces, "if they were asked for"));
+
+struct ModelEmbeddingInputArgs {
+    Id model = 0;
+    std::vector<int64_t> lengths;
+    std::string task;
+    std::optional<int64_t> most;
+};
+inline constexpr int64_t kMaxTokensOfAText = int64_t{1} << 31;
+ARGUMENTS(ModelEmbeddingInputArgs, MEMBER(model, "its number"),
+          MEMBER(lengths, "bytes of each text, which follow one another in the blob"),
+          MEMBER(task,
+                 "what the vectors are for, such as query or document, of a model that was trained for tasks; the "
+                 "texts are read as they are unless told")
+              .maybe(),
+          MEMBER(most, "tokens of each, at most; what is longer is cut before the token that ends it")
+              .between(1, kMaxTokensOfAText));
+
+struct ModelEmbeddingInputResult {
+    std::vector<int64_t> lengths;
+    std::vector<int64_t> whole;
+};
+MESSAGE(ModelEmbeddingInputResult, MEMBER(lengths, "tokens of each text, which follow one another in the blob"),
+        MEMBER(whole, "tokens that each would have if nothing were cut"));
 
 struct ModelDetokenizeArgs {
     Id model = 0;

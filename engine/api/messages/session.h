@@ -90,15 +90,21 @@ MESSAGE(SessionScoreResult, MEMBER(scores, "of every token but the first, after 
 
 struct SessionEmbedArgs {
     Id session = 0;
+    std::vector<int64_t> lengths;
     std::vector<AdapterUse> adapters;
 };
-ARGUMENTS(SessionEmbedArgs, MEMBER(session, "its number"), ADAPTERS);
+ARGUMENTS(
+    SessionEmbedArgs, MEMBER(session, "its number"),
+    MEMBER(lengths, "tokens of each text, which follow one another in the blob; one text where there are none").maybe(),
+    ADAPTERS);
 
 struct SessionEmbedResult {
     int64_t tokens = 0;
+    int64_t texts = 0;
     int64_t width = 0;
 };
-MESSAGE(SessionEmbedResult, MEMBER(tokens, "that were read"), MEMBER(width, "numbers in the vector"));
+MESSAGE(SessionEmbedResult, MEMBER(tokens, "that were read"), MEMBER(texts, "and as many vectors"),
+        MEMBER(width, "numbers in a vector"));
 
 struct SessionPerplexityArgs {
     Id session = 0;

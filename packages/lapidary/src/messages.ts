@@ -176,10 +176,12 @@ export type ModelDescription = {
     shared_kv_layers?: number;
     /** Of a mixture of experts. */
     experts?: ModelExperts;
+    /** Numbers in a vector, of a model of embeddings, which writes no text. */
+    embedding_size?: number;
     /** What the file recommends, if it does. */
     sampling?: SamplingHints;
     /** What a program may expect, in Ollama's words. */
-    capabilities?: ('completion' | 'tools' | 'thinking')[];
+    capabilities?: ('completion' | 'tools' | 'thinking' | 'embedding')[];
     /** Numbers in the weights that are used. */
     parameters?: number;
     /**
@@ -251,6 +253,27 @@ export type ModelTokenizeArgs = {
 export type ModelTokenizeResult = {
     /** If they were asked for. */
     pieces: string[];
+};
+
+export type ModelEmbeddingInputArgs = {
+    /** Its number. */
+    model: number;
+    /** Bytes of each text, which follow one another in the blob. */
+    lengths?: readonly number[] | undefined;
+    /**
+     * What the vectors are for, such as query or document, of a model that was trained for tasks; the texts are read
+     * as they are unless told.
+     */
+    task?: string | undefined;
+    /** Tokens of each, at most; what is longer is cut before the token that ends it. */
+    most?: number | undefined;
+};
+
+export type ModelEmbeddingInputResult = {
+    /** Tokens of each text, which follow one another in the blob. */
+    lengths: number[];
+    /** Tokens that each would have if nothing were cut. */
+    whole: number[];
 };
 
 export type ModelDetokenizeArgs = {
@@ -1153,6 +1176,8 @@ export type SessionGenerateResult = {
 export type SessionEmbedArgs = {
     /** Its number. */
     session: number;
+    /** Tokens of each text, which follow one another in the blob; one text where there are none. */
+    lengths?: readonly number[] | undefined;
     /** Those that take part; none when left out. A session holds on to its tokens only while they stay the same. */
     adapters?: readonly AdapterUse[] | undefined;
 };
@@ -1160,7 +1185,9 @@ export type SessionEmbedArgs = {
 export type SessionEmbedResult = {
     /** That were read. */
     tokens: number;
-    /** Numbers in the vector. */
+    /** And as many vectors. */
+    texts: number;
+    /** Numbers in a vector. */
     width: number;
 };
 
@@ -1334,6 +1361,8 @@ export interface Methods {
     'model.load': { args: ModelLoadArgs; event: Progress; result: ModelLoadResult };
     /** A text in the model's tokens. */
     'model.tokenize': { args: ModelTokenizeArgs; event: never; result: ModelTokenizeResult };
+    /** Texts in the model's tokens, as session.embed wants them. */
+    'model.embedding_input': { args: ModelEmbeddingInputArgs; event: never; result: ModelEmbeddingInputResult };
     /** And back. */
     'model.detokenize': { args: ModelDetokenizeArgs; event: never; result: ModelDetokenizeResult };
     /** Writes the model with its weights in another type; nothing needs to be loaded for it. */
@@ -1400,8 +1429,11 @@ export interface Methods {
     'session.create': { args: SessionCreateArgs; event: never; result: SessionCreateResult };
     /** A prompt or a conversation in, an answer out, token by token. */
     'session.generate': { args: SessionGenerateArgs; event: TextEvent | ContentEvent | ReasoningEvent | ToolCallEvent | InvalidToolCallEvent | TokensEvent | Progress; result: SessionGenerateResult };
-    /** The mean over the positions of the hidden state after the final norm. */
-    'session.embed': { args: SessionEmbedArgs; event: never; result: SessionEmbedResult };
+    /**
+     * Texts as vectors: what a model of embeddings makes of each, of any other model the mean over its positions of
+     * the hidden state after the final norm. Not yet of length 1. Forgets what the session held.
+     */
+    'session.embed': { args: SessionEmbedArgs; event: Progress; result: SessionEmbedResult };
     /** How likely every token but the first was after those before it. */
     'session.score': { args: SessionScoreArgs; event: Progress; result: SessionScoreResult };
     /** The logits of every position, in the sink. */
