@@ -42,15 +42,25 @@ export function isErrorCode(text: unknown): text is ErrorCode {
     return typeof text === 'string' && codes.has(text);
 }
 
+/** What a program can do something with. */
+export interface ErrorDetails {
+    /** The member of a request that is to blame, such as `messages[0].role`. */
+    param?: string;
+    /** What `limit` is about: a conversation that the context does not hold. */
+    context?: boolean;
+}
+
 export class LapidaryError extends Error {
     override readonly name = 'LapidaryError';
+    readonly details: ErrorDetails | undefined;
 
     constructor(
         readonly code: ErrorCode,
         message: string,
-        options?: { cause?: unknown },
+        options?: { cause?: unknown; details?: ErrorDetails },
     ) {
         super(message, options);
+        this.details = options?.details;
     }
 }
 

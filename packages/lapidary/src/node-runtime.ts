@@ -7,6 +7,7 @@ import { diskTuningCache } from './gpu/tuning-cache-file.js';
 import { nodeGpu, whyNoNodeGpu } from './gpu/node.js';
 import { openKeptModel, openLocalModel } from './local-model.js';
 import type { Runtime } from './runtime.js';
+import { FileSource } from './sources/file.js';
 import { keptPrefix } from './sources/open.js';
 
 export const nodeRuntime: Runtime = {
@@ -15,6 +16,7 @@ export const nodeRuntime: Runtime = {
     whyNoGpu: whyNoNodeGpu,
     tuningCache: diskTuningCache(),
     totalMemory: () => os.totalmem(),
+    openFile: async (path) => await FileSource.open(path),
     openLocal: async (name) => {
         if (name.startsWith(keptPrefix)) return await openKeptModel(name.slice(keptPrefix.length));
         if (!name.startsWith('file:')) return await openLocalModel(name);

@@ -1,5 +1,6 @@
 // `lapidary/node`: what needs a disk. Kept apart so that a browser's bundle never sees node:fs.
 export { contentSecurityPolicy, contentSecurityPolicyHeader } from './content-security-policy.js';
+export { loadInThread, type Patience } from './engine/in-thread.js';
 export { engineFile, loadEngine } from './engine-file.js';
 export { diskTuningCache } from './gpu/tuning-cache-file.js';
 export { chooseBackend, type Chosen } from './core/backend.js';

@@ -5,6 +5,7 @@ import type { TuningCache } from './gpu/tuning-cache.js';
 import { pageTuningCache } from './gpu/tuning-cache-opfs.js';
 import type { LoadOptions } from './options.js';
 import type { OpenLocal } from './sources/open.js';
+import type { ByteSource } from './sources/source.js';
 import { gpuFinder, nodeRuntime } from './surroundings.js';
 import type { Log } from './wasi.js';
 
@@ -15,6 +16,8 @@ export interface Runtime {
     /** Once `findGpu` found nothing. */
     whyNoGpu?: (() => string | undefined) | undefined;
     openLocal?: OpenLocal;
+    /** By its path; only where there is a disk. */
+    openFile?: (path: string) => Promise<ByteSource>;
     /** Bytes of the machine, where that can be known. */
     totalMemory?: () => number;
     /** Where to keep what was found out about the GPU, so that only the first load has to. */

@@ -3,8 +3,10 @@ import { LapidaryError } from '../error.js';
 import type { CheckReport, CheckRequest } from '../gpu/check.js';
 import type { Progress } from '../model.js';
 import type { LoadOptions } from '../options.js';
-import type { Log, LogLevel } from '../wasi.js';
-import { Peer } from './peer.js';
+import type { Log } from '../wasi.js';
+import type { ClientCalls, EngineCalls } from '../engine/contract.js';
+import { workerPort } from '../rpc/port.js';
+import { Rpc } from '../rpc/rpc.js';
 import { defined } from '../dialects/fields.js';
 import { postable, startWorker, wantsWorker } from './start.js';
 
@@ -13,27 +15,21 @@ export interface CheckOptions extends Pick<LoadOptions, 'wasm' | 'gpu' | 'worker
     onProgress?: (progress: Progress) => void;
 }
 
-export interface CheckArgs {
-    request: CheckRequest;
-    /** `lapidary-workshop.wasm`. */
-    wasm?: LoadOptions['wasm'];
-}
-
 export async function startCheck(request: CheckRequest, options: CheckOptions): Promise<CheckReport> {
     const log: Log = options.log ?? (() => undefined);
     const { signal, onProgress, wasm } = options;
     const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
     if (!worker) return await (await import('./in-process.js')).checkLocal(request, options, log);
-    const peer = new Peer(worker, {
-        log: async ({ level, text }: { level: LogLevel; text: string }) => log(level, text),
+    const rpc = new Rpc<EngineCalls, Pick<ClientCalls, 'log'>>(workerPort(worker), {
+        log: async ({ level, text }) => log(level, text),
     });
     worker.addEventListener('error', (event) => {
         event.preventDefault();
-        peer.close(new LapidaryError('internal', `the worker stopped: ${event.message || 'no reason was given'}`));
+        rpc.close(new LapidaryError('internal', `the worker stopped: ${event.message || 'no reason was given'}`));
     });
     try {
-        const args: CheckArgs = { request, ...defined({ wasm: postable(wasm) }) };
-        return await peer.call<CheckReport>('check', args, { signal, onEvent: onProgress });
+        const args = { request, ...defined({ wasm: postable(wasm) }) };
+        return await rpc.call('check', args, { signal, onEvent: onProgress });
     } finally {
         worker.terminate();
     }

@@ -8,7 +8,8 @@ import { isNode } from '../surroundings.js';
 import type { Log } from '../wasi.js';
 import type { Core } from './core.js';
 import type { CoreOptions } from './local.js';
-import { RemoteCore } from './remote.js';
+import { EngineClient } from '../engine/client.js';
+import { workerPort } from '../rpc/port.js';
 
 export async function startCore(source: ModelSource, options: LoadOptions): Promise<Core> {
     const core = checkOptions(options);
@@ -40,7 +41,7 @@ export function postable(wasm: LoadOptions['wasm']): Exclude<LoadOptions['wasm']
     }
 }
 
-function checkOptions(options: LoadOptions): CoreOptions {
+export function checkOptions(options: LoadOptions): CoreOptions {
     const fields = new Fields(options);
     const { wasm, adapters } = options;
     return defined({
@@ -99,21 +100,16 @@ async function startRemote(
     { onProgress, onInfo, onOpened, signal }: LoadOptions,
     log: Log,
 ): Promise<Core> {
-    const terminate = () => worker.terminate();
-    try {
-        const context = { log, onProgress, onInfo, onOpened, signal, terminate };
-        return await RemoteCore.start(worker, prepared, core, context, (fail) => {
-            worker.addEventListener('error', (event) => {
-                event.preventDefault();
-                const why = event.message || 'no reason was given';
-                fail(new LapidaryError('internal', `the engine's worker stopped: ${why}`));
-            });
-            worker.addEventListener('messageerror', () => {
-                fail(new LapidaryError('internal', `the engine's worker said something that cannot be read`));
-            });
+    // Ending a worker frees everything at once, also a GPU that is busy; nothing in it needs a last word.
+    const context = { log, onProgress, onInfo, onOpened, signal, end: () => worker.terminate() };
+    return await EngineClient.start(workerPort(worker), prepared, core, context, (fail) => {
+        worker.addEventListener('error', (event) => {
+            event.preventDefault();
+            const why = event.message || 'no reason was given';
+            fail(new LapidaryError('internal', `the engine's worker stopped: ${why}`));
         });
-    } catch (error) {
-        terminate();
-        throw error;
-    }
+        worker.addEventListener('messageerror', () => {
+            fail(new LapidaryError('internal', `the engine's worker said something that cannot be read`));
+        });
+    });
 }

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { MessageChannel } from 'node:worker_threads';
 import { test } from 'node:test';
 import { ModelCache } from '../cache/cache.js';
-import { Peer, type Port } from '../core/peer.js';
+import { workerPort, type MessageEnd } from '../rpc/port.js';
+import { Rpc } from '../rpc/rpc.js';
 import { arrived } from '../testing/arrived.js';
 import { noise } from '../testing/fake-remote.js';
 import { HubServer, type FakeRepository } from '../testing/hub-server.js';
 import { MemoryFs, type MemoryFsOptions } from '../testing/memory-fs.js';
 import { startDownload, type Download, type DownloadState } from './download.js';
-import { serveDownloads, type Outcome } from './downloader.js';
+import { serveDownloads, type DownloadCalls } from './downloader.js';
 import { KeptModels } from './kept.js';
 import { resolveModel } from './resolve.js';
 
@@ -173,9 +174,9 @@ test('what comes with Lapidary is not downloaded', async () => {
 test('where nothing can be kept, a worker says so', async () => {
     const { port1, port2 } = new MessageChannel();
     try {
-        serveDownloads(port1 as unknown as Port);
+        serveDownloads(workerPort(port1 as unknown as MessageEnd));
         const model = await withModel();
-        const outcome = await new Peer(port2 as unknown as Port, {}).call<Outcome>('pull', { model });
+        const outcome = await new Rpc<DownloadCalls>(workerPort(port2 as unknown as MessageEnd), {}).call('pull', { model });
         assert.equal('problem' in outcome && outcome.problem.kind, 'nowhere');
     } finally {
         port1.close();

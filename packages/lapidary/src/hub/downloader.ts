@@ -1,5 +1,6 @@
 // Who carries out a download: this thread, for itself or for a page that it is the worker of.
-import { Peer, type Port } from '../core/peer.js';
+import type { Port } from '../rpc/port.js';
+import { Rpc } from '../rpc/rpc.js';
 import { KeptModels, type KeptModel, type PullOptions, type PullProgress } from './kept.js';
 import { problemOf, type Problem } from './problem.js';
 import type { ResolvedModel } from './resolve.js';
@@ -33,13 +34,13 @@ const noPlace: Problem = {
     detail: 'there is no private file system here',
 };
 
-export interface PullArgs {
-    model: ResolvedModel;
+export interface DownloadCalls {
+    pull: { args: { model: ResolvedModel }; event: PullProgress; result: Outcome };
 }
 
 export function serveDownloads(port: Port): void {
     const download = downloadInto(() => KeptModels.ofThisOrigin());
-    new Peer(port, {
-        pull: async ({ model }: PullArgs, { signal, emit }) => await download(model, { signal, onProgress: emit }),
+    new Rpc<Record<never, never>, DownloadCalls>(port, {
+        pull: async ({ model }, { signal, emit }) => await download(model, { signal, onProgress: emit }),
     });
 }

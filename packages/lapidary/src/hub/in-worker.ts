@@ -1,7 +1,8 @@
 // A download carried out by a worker, seen from the page.
-import { Peer } from '../core/peer.js';
+import { workerPort } from '../rpc/port.js';
+import { Rpc } from '../rpc/rpc.js';
 import { startWorker } from '../core/start.js';
-import { downloadInto, type Downloader, type Outcome, type PullArgs } from './downloader.js';
+import { downloadInto, type DownloadCalls, type Downloader } from './downloader.js';
 import { KeptModels } from './kept.js';
 import { problemOf } from './problem.js';
 
@@ -11,9 +12,8 @@ export function downloadInWorker(make: () => Worker): Downloader {
         const worker = await startWorker({ worker: make }, () => undefined);
         if (!worker) return await downloadInto(() => KeptModels.ofThisOrigin())(model, { signal, onProgress });
         try {
-            const peer = new Peer(worker, {});
-            const args: PullArgs = { model };
-            return await peer.call<Outcome>('pull', args, { signal, onEvent: onProgress as (event: never) => void });
+            const rpc = new Rpc<DownloadCalls>(workerPort(worker), {});
+            return await rpc.call('pull', { model }, { signal, onEvent: onProgress });
         } catch (error) {
             return { problem: problemOf(error) };
         } finally {

@@ -1,7 +1,7 @@
 // Downloads in a worker of their own: files are written in place there, and a page that answers has other things to do.
-import type { Port } from '../core/peer.js';
+import { workerPort, type MessageEnd } from '../rpc/port.js';
 import { serveDownloads } from './downloader.js';
 
-const port = globalThis as unknown as Port; // in a worker the global scope is the port to whoever made it
-serveDownloads(port);
-port.postMessage({ kind: 'hello' }, []); // whoever made it waits to see that the script could be loaded
+const end = globalThis as unknown as MessageEnd; // in a worker the global scope is the port to whoever made it
+serveDownloads(workerPort(end));
+end.postMessage({ hello: true }, []); // whoever made it waits to see that the script could be loaded

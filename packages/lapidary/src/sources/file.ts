@@ -20,6 +20,10 @@ export class FileSource implements ByteSource {
         this.name = path.basename(filePath);
     }
 
+    get path(): string {
+        return path.resolve(this.filePath);
+    }
+
     static async open(filePath: string): Promise<FileSource> {
         try {
             // Looked at before it is opened: opening a pipe would wait for someone to write to it.

@@ -6,6 +6,8 @@ export interface ByteSource {
     readonly size: number;
     /** For people: the last part of a path or URL. */
     readonly name: string;
+    /** Where it lies on a disk: another thread can open it there. */
+    readonly path?: string | undefined;
     /** Exactly `length` bytes, or a LapidaryError. A range beyond the end is an error, not a short read. */
     read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
     close(): Promise<void>;

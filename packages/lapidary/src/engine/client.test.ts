@@ -10,9 +10,9 @@ import { openLocalModel } from '../local-model.js';
 import type { LoadProgress } from '../options.js';
 import { BlobSource } from '../sources/blob.js';
 import type { PreparedSource } from '../sources/prepared.js';
-import type { Port } from './peer.js';
-import { RemoteCore } from './remote.js';
-import { serveCore } from './serve.js';
+import { workerPort, type MessageEnd } from '../rpc/port.js';
+import { EngineClient } from './client.js';
+import { serveEngine } from './service.js';
 
 let engine: LoadedEngine;
 let terminated = 0;
@@ -28,10 +28,10 @@ async function start(
     onOpened?: (description: JsonObject) => Promise<void>,
 ): Promise<LoadedEngine> {
     const { port1, port2 } = new MessageChannel();
-    serveCore(port2 as unknown as Port);
+    serveEngine(workerPort(port2 as unknown as MessageEnd));
     port1.start();
     port2.start();
-    const terminate = () => {
+    const end = () => {
         terminated++;
         port1.close();
         port2.close();
@@ -41,16 +41,11 @@ async function start(
         onProgress: (one: LoadProgress) => void progress.push(one),
         onOpened,
         signal,
-        terminate,
+        end,
     };
     const options = { backend: 'cpu', contextLength: 128, wasm: new Uint8Array(await readFile(engineFile())) } as const;
-    try {
-        const core = await RemoteCore.start(port1 as unknown as Port, source, options, context, (how) => (fail = how));
-        return new LoadedEngine(core);
-    } catch (error) {
-        terminate();
-        throw error;
-    }
+    const port = workerPort(port1 as unknown as MessageEnd);
+    return new LoadedEngine(await EngineClient.start(port, source, options, context, (how) => (fail = how)));
 }
 
 before(async () => {
