@@ -30,6 +30,7 @@ test-browsers: build ## the app in Firefox, WebKitGTK and Chromium, and every ke
 build: setup build/wasm/CMakeCache.txt ## the engine as WebAssembly, the command line bin/lapidary, and the web app
 	@$(call build,wasm,$(MODULES))
 	@npx tsc -b
+	@node tools/bundle-codecs.mjs
 	@for module in $(MODULES); do \
 	    cmp -s build/wasm/engine/$$module.wasm packages/lapidary/dist/$$module.wasm || \
 	    cp build/wasm/engine/$$module.wasm packages/lapidary/dist/; done

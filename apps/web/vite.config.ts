@@ -58,8 +58,8 @@ function shellList(): Plugin {
             }
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
             // The engine for browsers that refuse it a worker, and the one with everything in it: too large to be kept
-            // for so few.
-            const rare = /^assets\/(in-process|lapidary-workshop)-/;
+            // for so few. Decoders stay when they were used.
+            const rare = /^assets\/(in-process|lapidary-workshop|codec)-/;
             const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code
@@ -96,6 +96,11 @@ function policyInPage(): Plugin {
     };
 }
 
+/** Decoders are told from what everybody needs. */
+function nameOfChunk({ facadeModuleId }: { facadeModuleId: string | null }): string {
+    return facadeModuleId?.includes('/media/codecs/') ? 'assets/codec-[name]-[hash].js' : 'assets/[name]-[hash].js';
+}
+
 const modelBytes = readFileSync(modelFile);
 
 export default defineConfig({
@@ -108,7 +113,7 @@ export default defineConfig({
     },
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     optimizeDeps: { exclude: ['lapidary'] },
-    worker: { format: 'es' },
+    worker: { format: 'es', rollupOptions: { output: { chunkFileNames: nameOfChunk } } },
     build: {
         target: 'es2022',
         minify: 'terser', // a fiftieth smaller than esbuild's
@@ -118,6 +123,7 @@ export default defineConfig({
             input: { main: path.join(here, 'index.html'), sw: path.join(here, 'sw/sw.ts') },
             output: {
                 entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
+                chunkFileNames: nameOfChunk,
             },
         },
     },

@@ -50,6 +50,8 @@ worker.addEventListener('fetch', (event) => {
         event.respondWith(fromShell(new URL('./', scope).href, request));
     } else if (shellUrls.has(url.href)) {
         event.respondWith(fromShell(url.href, request));
+    } else if (/\/assets\/(codec|lapidary-workshop)-[^/]*$/.test(url.pathname)) {
+        event.respondWith(keptOnceUsed(url.href, request));
     }
 });
 
@@ -62,6 +64,16 @@ function isPage(url: URL): boolean {
 async function fromShell(url: string, request: Request): Promise<Response> {
     const cache = await caches.open(shellCache);
     return (await cache.match(url, { ignoreVary: true })) ?? (await fetch(request));
+}
+
+/** What few visitors need, such as the decoders of pictures: there without a network too for those who did. */
+async function keptOnceUsed(url: string, request: Request): Promise<Response> {
+    const cache = await caches.open(shellCache);
+    const kept = await cache.match(url, { ignoreVary: true });
+    if (kept) return kept;
+    const response = await fetch(request);
+    if (response.status === 200) await cache.put(url, response.clone()).catch(() => undefined);
+    return response;
 }
 
 /** The page stores the model when it first downloads it; from then on it is answered from here. */

@@ -1,0 +1,1 @@
+export { FLACDecoder as Decoder } from '@wasm-audio-decoders/flac';

@@ -1,0 +1,1 @@
+export { Unzlib } from 'fflate';

@@ -1,0 +1,1 @@
+export { MPEGDecoder as Decoder } from 'mpg123-decoder';

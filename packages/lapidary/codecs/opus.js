@@ -1,0 +1,1 @@
+export { OggOpusDecoder as Decoder } from 'ogg-opus-decoder';

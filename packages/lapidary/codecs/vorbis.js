@@ -1,0 +1,1 @@
+export { OggVorbisDecoder as Decoder } from '@wasm-audio-decoders/ogg-vorbis';

@@ -1,0 +1,3 @@
+import type { StreamDecoder } from './decoder.js';
+
+export const Decoder: new () => StreamDecoder;
