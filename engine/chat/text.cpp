@@ -62,4 +62,9 @@ bool is_tool_name(std::string_view name) {
     return true;
 }
 
+std::string clock_text(uint64_t seconds) {
+    const auto two = [](uint64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+    return two(seconds / 60) + ":" + two(seconds % 60);
+}
+
 }  // namespace lapidary::chat

@@ -1,6 +1,7 @@
 // The few string operations of the chat template, with the meaning they have there (Python's).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ std::string ascii_lower(std::string_view text);
 constexpr bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
+
+// "62:05": how the frames of a video are timed in a prompt. Minutes go on beyond 60.
+std::string clock_text(uint64_t seconds);
 
 // Whether `name` can stand in "call:NAME{" without changing what the text around it means.
 bool is_tool_name(std::string_view name);

@@ -8,6 +8,8 @@
 
 namespace lapidary::testing {
 
+using namespace nlohmann::literals;
+
 std::optional<ExpectedTensors> read_safetensors(std::string_view path) {
     const auto file = read_file(path);
     if (!file || file->size() < 8) return std::nullopt;
@@ -32,6 +34,22 @@ std::optional<ExpectedTensors> read_safetensors(std::string_view path) {
         std::memcpy(is_float ? static_cast<void*>(tensor.floats.data()) : tensor.integers.data(), data + from,
                     size_t(to - from));
         out.emplace(name, std::move(tensor));
+    }
+    // Large ones are thinned out, and {tensor: stride} is a text of its own.
+    const auto place = "/__metadata__/row_strides"_json_pointer;
+    const auto text = header.contains(place) ? header[place].get<std::string>() : "{}";
+    for (const auto& [name, stride] : nlohmann::json::parse(text, nullptr, false).items()) {
+        if (out.contains(name)) out.at(name).stride = stride.get<size_t>();
+    }
+    return out;
+}
+
+std::vector<float> rows_of(const ExpectedTensor& tensor, std::span<const float> all) {
+    const size_t width = size_t(tensor.shape.back());
+    std::vector<float> out;
+    for (size_t row = 0; row < all.size() / width; row += tensor.stride) {
+        const auto values = all.subspan(row * width, width);
+        out.insert(out.end(), values.begin(), values.end());
     }
     return out;
 }

@@ -6,6 +6,7 @@ namespace {
 
 constexpr uint32_t kPatch = 16;
 constexpr uint32_t kPooling = 3;
+constexpr float kLayerNormEpsilon = 1e-5f;  // of gemma4uv; files do not say it
 // Linears of a layer that have bounds, and bounds of a linear.
 constexpr uint64_t kClippedLinears = 7;
 constexpr uint64_t kBoundsEach = 4;
@@ -105,6 +106,7 @@ Result<Vision> read_vision(VisionKind kind, const Keys& keys, const gguf::File& 
     if (kind == VisionKind::gemma4uv) {  // what would be pooled lies in one patch
         config.patch *= config.pooling;
         config.pooling = 1;
+        config.norm_epsilon = kLayerNormEpsilon;
         config.width = TRY(find.dimension("v.patch_embd.weight", 1, kMaxWidth));
         TRY(read_embedder(find, config, out.table));
     } else {
