@@ -43,7 +43,7 @@ export type {
     Sampling,
 } from './session.js';
 export { samplingRanges } from './dialects/sampling.js';
-export type { AnswerOptions } from './answer/answer.js';
+export type { AnswerOptions, AnswerTotals } from './answer/answer.js';
 export { Fold } from './answer/events.js';
 export type { AnswerEvent, Call, End, Ended, Score, Times } from './answer/events.js';
 export { sha256 } from './sha256.js';

@@ -1,7 +1,7 @@
 // The library's front: load a model, then talk to it in the shapes of OpenAI's API. What is here checks requests and
 // words answers; the engine itself is behind a Core, in this thread or in a worker.
 import { Adapters } from './adapters.js';
-import { answer, type AnswerOptions } from './answer/answer.js';
+import { answer, totalsOf, type AnswerOptions, type AnswerTotals } from './answer/answer.js';
 import type { Ended } from './answer/events.js';
 import type { CacheUsage } from './cache/cache.js';
 import type { CachedFile } from './cache/entries.js';
@@ -50,6 +50,11 @@ export class LoadedEngine {
     /** What was loaded and where it runs. After the GPU was lost it may tell something new. */
     get info(): EngineInfo {
         return this.core.info;
+    }
+
+    /** What its answers took together. */
+    get totals(): Readonly<AnswerTotals> {
+        return totalsOf(this.core);
     }
 
     /** The engine's own request and its own events: what the other interfaces are worded from. */

@@ -9,6 +9,7 @@ import { accessLog } from './access-log.js';
 import { Bodies } from './body.js';
 import { HttpError, asHttpError, errorResponse } from './errors.js';
 import type { Env, Routes } from './http.js';
+import { addHealthRoutes } from './health.js';
 import { addOllamaRoutes } from './ollama.js';
 import { addOllamaModelRoutes } from './ollama-models.js';
 import { addOpenAiRoutes } from './openai.js';
@@ -36,6 +37,7 @@ export function createApp(service: Service, options: AppOptions): Routes {
     app.use(securityHeaders());
     app.use(security(options.security));
 
+    addHealthRoutes(app, service);
     addOpenAiRoutes(app, service, bodies);
     addOllamaModelRoutes(app, service, bodies, options.version);
     addOllamaRoutes(app, service, bodies);

@@ -2,6 +2,7 @@
 import {
     LapidaryError,
     cancelledError,
+    type AnswerTotals,
     type JsonObject,
     type LoadOptions,
     type LoadedEngine,
@@ -55,6 +56,7 @@ const brokenBy: ReadonlySet<string> = new Set(['internal', 'device_lost']);
 
 export class LoadedModels {
     private readonly slots = new Map<string, Slot>();
+    private readonly past = new Map<string, AnswerTotals>();
     private closed = false;
     private clock = 0;
 
@@ -97,6 +99,15 @@ export class LoadedModels {
     async unload(id: string): Promise<void> {
         const slot = this.slots.get(id);
         if (slot && slot.users === 0) await this.drop(slot);
+    }
+
+    /** What the answers of each model took, also of those that are not in memory any more. */
+    totals(): Map<string, AnswerTotals> {
+        const all = new Map(this.past);
+        for (const { entry, engine } of this.slots.values()) {
+            if (engine) all.set(entry.id, sumOf(all.get(entry.id), engine.totals));
+        }
+        return all;
     }
 
     async close(): Promise<void> {
@@ -178,9 +189,17 @@ export class LoadedModels {
         slot.stop.abort(); // if it is still being loaded
         const ready = await slot.ready.catch(() => undefined);
         if (!ready) return;
+        this.past.set(slot.entry.id, sumOf(this.past.get(slot.entry.id), ready.engine.totals));
         await ready.engine.dispose();
         if (!this.closed) this.options.log(`unloaded ${slot.entry.id}`);
     }
+}
+
+function sumOf(before: AnswerTotals | undefined, more: AnswerTotals): AnswerTotals {
+    if (!before) return { ...more };
+    const sum = { ...before };
+    for (const name of Object.keys(sum) as (keyof AnswerTotals)[]) sum[name] += more[name];
+    return sum;
 }
 
 /** An Ollama model's own, then what was asked for at the start. */

@@ -25,6 +25,7 @@ import { streamed, type StreamShape } from './streams.js';
 const eventStream: StreamShape = {
     contentType: 'text/event-stream; charset=utf-8',
     tellError: (error) => event(openAiError(error)),
+    alive: ': waiting\n\n',
 };
 
 function event(data: unknown): string {

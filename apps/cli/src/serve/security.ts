@@ -50,7 +50,7 @@ export function security(options: SecurityOptions): MiddlewareHandler<Env> {
 
 /** The app's own files hold no secrets and have no way to send a key before they are there. */
 function needsKey(path: string): boolean {
-    return isUnder(path, '/v1') || isUnder(path, '/api');
+    return isUnder(path, '/v1') || isUnder(path, '/api') || path === '/metrics';
 }
 
 function isOwnOrigin(c: Context, origin: string): boolean {

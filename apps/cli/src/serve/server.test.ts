@@ -144,10 +144,29 @@ test('an answer of which too much lies unread is cut off, and nothing goes on be
     const work = async (send: (text: string) => void) => {
         for (; written < 1000; written++) send('x'.repeat(100));
     };
-    const response = await streamed(context, shape, work, () => ({}), 1000);
+    const response = await streamed(context, shape, work, () => ({}), { firstMs: 1e6, everyMs: 1e6, mostBytes: 1000 });
     assert.equal(response.status, 200);
     assert.equal(destroyed, 1);
     assert.equal(written, 9);
+});
+
+test('who waits long gets headers and signs of life, and an error then comes inside the answer', async () => {
+    const context = { env: { outgoing: { destroy: () => undefined } } } as unknown as Context;
+    const shape = { contentType: 'text/plain', tellError: ({ message }: Error) => `error: ${message}`, alive: ':' };
+    const silence = { firstMs: 1, everyMs: 1, mostBytes: 1000 };
+    let fail: ((error: Error) => void) | undefined;
+    const work = () => new Promise<void>((_, reject) => (fail = reject));
+    const response = await streamed(context, shape, work, () => ({}), silence);
+    assert.equal(response.status, 200);
+    const reader = response.body?.getReader();
+    const next = async () => new TextDecoder().decode((await reader?.read())?.value);
+    assert.equal(await next(), ':');
+    assert.equal(await next(), ':');
+    fail?.(new Error('it is gone'));
+    let last = ':';
+    while (last === ':') last = await next();
+    assert.equal(last, 'error: it is gone');
+    assert.equal((await reader?.read())?.done, true);
 });
 
 test('a stopping server finishes what it has begun and sends the others away', async (t) => {

@@ -4,8 +4,8 @@ import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { Lapidary, LapidaryError, messageOf, type LoadOptions } from 'lapidary';
-import { systemCode } from 'lapidary/node';
+import { LapidaryError, messageOf, type LoadOptions } from 'lapidary';
+import { loadInThread, systemCode } from 'lapidary/node';
 import type { AdapterFile } from '../adapters.js';
 import type { Stream } from '../terminal.js';
 import { isLoopback } from './addresses.js';
@@ -75,7 +75,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const catalogue = await Catalogue.create(options.model);
     const queue = new FairQueue({ waiting: options.queue, perClient: Math.max(1, Math.ceil(options.queue * 0.9)) });
     const loaded = new LoadedModels({
-        load: options.loadModel ?? ((source, load) => Lapidary.load(source, load)),
+        load: options.loadModel ?? ((source, load) => loadInThread(source, load)),
         options: options.load,
         most: options.models,
         adapters: options.adapters ? { model: catalogue.defaultId, files: options.adapters } : undefined,

@@ -8,6 +8,8 @@ import type { KeepAlive, LoadedModels, Ready } from './loaded.js';
 import type { FairQueue } from './queue.js';
 
 export class Service {
+    readonly started = Date.now();
+
     constructor(
         readonly catalogue: Catalogue,
         readonly loaded: LoadedModels,

@@ -6,13 +6,25 @@ export interface StreamShape {
     contentType: string;
     /** How an error is told when the status has been sent already. */
     tellError(error: HttpError): string;
+    /** What clients pass over, and see that something will come. Without it they get the headers at least. */
+    alive?: string;
 }
 
 /** What may wait for a reader who does not keep up: more than any context can fill. */
 const mostUnread = 16 * 1024 * 1024;
 
+export interface Silence {
+    /** After this long the response begins, whatever becomes of it: clients wait five minutes for headers, and not longer. */
+    firstMs: number;
+    /** Later they are told so often that something will come. */
+    everyMs: number;
+    mostBytes: number;
+}
+
+const usualSilence: Silence = { firstMs: 2000, everyMs: 15_000, mostBytes: mostUnread };
+
 /**
- * The response begins with the first piece, so that an error before it still has its proper status. What is written is
+ * The response begins with the first piece, so that an error soon enough still has its proper status. What is written is
  * kept until the client takes it, because a slow reader must not hold up those who wait for the engine; one who lets too
  * much lie is cut off.
  */
@@ -21,7 +33,7 @@ export async function streamed(
     shape: StreamShape,
     work: (send: (text: string) => void) => Promise<void>,
     headers: () => Record<string, string> = () => ({}),
-    mostBytes = mostUnread,
+    { firstMs, everyMs, mostBytes }: Silence = usualSilence,
 ): Promise<Response> {
     const encoder = new TextEncoder();
     let open = true;
@@ -40,16 +52,28 @@ export async function streamed(
         new ByteLengthQueuingStrategy({ highWaterMark: mostBytes }),
     );
     let sent = false;
+    let wake: NodeJS.Timeout | undefined;
+    const begin = () => {
+        sent = true;
+        begun?.();
+        wake?.refresh();
+    };
+    const stayAlive = () => {
+        if (!open) return;
+        begin();
+        if (shape.alive !== undefined) controller?.enqueue(encoder.encode(shape.alive));
+        wake = setTimeout(stayAlive, everyMs);
+    };
     const send = (text: string) => {
         if (!open) return;
-        sent = true;
+        begin();
         controller?.enqueue(encoder.encode(text));
-        begun?.();
         if ((controller?.desiredSize ?? 1) > 0) return;
         open = false;
         c.env.outgoing.destroy();
         throw new HttpError(503, 'the answer was not read'); // ends the work
     };
+    wake = setTimeout(stayAlive, firstMs);
     const done = work(send)
         .catch((error: unknown) => {
             if (!sent) throw error;
@@ -58,7 +82,8 @@ export async function streamed(
         .then(() => {
             if (open) controller?.close();
             open = false;
-        });
+        })
+        .finally(() => clearTimeout(wake));
     await Promise.race([first, done]);
     done.catch(() => undefined); // whoever waits for the first piece has heard of it
     return new Response(body, {
