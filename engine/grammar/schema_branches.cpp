@@ -302,7 +302,7 @@ Status SchemaBranches::apply_object(const Json& schema, List& branches, int dept
             Term term;
             TRY(add(term, value, true));
             for (const Literal& literal : term) TRY(apply(literal, branches, depth));
-        } else if (keyword == "if") {
+        } else if (keyword == "if" && document_.has_conditions()) {
             TRY(condition(schema, branches, depth));
         } else if (keyword == "dependencies" || keyword == "dependentRequired" || keyword == "dependentSchemas") {
             TRY(dependencies(schema, keyword.c_str(), branches, depth));

@@ -63,7 +63,7 @@ Verdict SchemaCheck::check_combined(const Json& value, const Json& schema, int d
             out = both(out, target ? check(value, **target, depth + 1) : Verdict::unsure);
         } else if (keyword == "not") {
             out = both(out, opposite(check(value, inner, depth + 1)));
-        } else if (keyword == "if") {
+        } else if (keyword == "if" && document_.has_conditions()) {
             const Verdict holds = check(value, inner, depth + 1);
             if (holds == Verdict::unsure) return holds;
             const char* then = holds == Verdict::yes ? "then" : "else";

@@ -35,6 +35,9 @@ constexpr auto kInner = std::to_array<std::string_view>(
 constexpr auto kNotes = std::to_array<std::string_view>({"title", "description", "default", "example", "examples",
                                                          "$schema", "$comment", "deprecated", "readOnly", "writeOnly"});
 
+// Drafts that do not know if, then and else.
+constexpr auto kUnconditionalDrafts = std::to_array<std::string_view>({"draft-03", "draft-04", "draft-06"});
+
 constexpr auto kReferringDrafts = std::to_array<std::string_view>({"draft-03", "draft-04", "draft-06", "draft-07"});
 
 std::string decoded(std::string_view fragment) {
@@ -74,7 +77,11 @@ std::string joined_uri(std::string_view base, std::string_view reference) {
 
 SchemaDocument::SchemaDocument(const Json& root, Budget& budget) : root_(root), budget_(budget) {
     const std::string_view draft = chat::string_of(chat::member(root, "$schema"));
-    only_refers_ = std::ranges::any_of(kReferringDrafts, [&](auto name) { return draft.contains(name); });
+    const auto is_of = [&](const auto& drafts) {
+        return std::ranges::any_of(drafts, [&](std::string_view name) { return draft.contains(name); });
+    };
+    only_refers_ = is_of(kReferringDrafts);
+    has_conditions_ = !is_of(kUnconditionalDrafts);
     for (const char* keyword : {"$id", "id"}) {
         if (base_.empty()) base_ = without_fragment(chat::string_of(chat::member(root, keyword)));
     }

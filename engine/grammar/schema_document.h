@@ -64,6 +64,9 @@ class SchemaDocument {
     // It names a draft up to 7, in which what stands beside a $ref says nothing.
     [[nodiscard]] bool only_refers() const { return only_refers_; }
 
+    // It does not name a draft up to 6, in which if, then and else say nothing.
+    [[nodiscard]] bool has_conditions() const { return has_conditions_; }
+
   private:
     // A reference in a part that has an $id of its own, and that $id.
     struct Embedded {
@@ -81,6 +84,7 @@ class SchemaDocument {
     std::string base_;
     bool one_resource_ = true;
     bool only_refers_ = false;
+    bool has_conditions_ = true;
     std::map<std::string, const Json*, std::less<>> ids_;
     std::set<std::string_view> ambiguous_;  // references that mean one thing here and another there
     mutable std::map<std::string, Result<Pattern>, std::less<>> patterns_;

@@ -298,7 +298,7 @@ Status SchemaBranches::negate_keyword(const Json& schema, const std::string& key
         }
         return replace_by(alternatives);
     }
-    if (keyword == "if") {
+    if (keyword == "if" && document_.has_conditions()) {
         if (schema.contains("then")) {
             alternatives.emplace_back([&schema, this, depth](List& copy) -> Status {
                 TRY(apply({&schema["if"], false}, copy, depth));

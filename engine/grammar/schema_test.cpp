@@ -267,6 +267,22 @@ TEST(Schema, ReadsWhatStandsBesideAReferenceAsItsDraftDoes) {
     EXPECT_TRUE(listed.takes("9"));
 }
 
+TEST(Schema, KnowsNoConditionsWhereItsDraftHasNone) {
+    const std::string parts = R"("type":"object","properties":{"a":{"enum":[1,2]},"b":{"enum":[1,2]}},
+        "if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]}})";
+    Schema now(R"({"$schema":"http://json-schema.org/draft-07/schema#",)" + parts);
+    EXPECT_TRUE(now.refuses(R"({"a":1})"));
+    EXPECT_TRUE(now.takes(R"({"a":2})"));
+    Schema then(R"({"$schema":"http://json-schema.org/draft-06/schema#",)" + parts);
+    EXPECT_TRUE(then.takes(R"({"a":1})"));
+    EXPECT_TRUE(then.takes(R"({"a":1,"b":2})"));
+    // Under `not`, and where listed values are judged.
+    Schema neither(R"({"$schema":"http://json-schema.org/draft-04/schema#","type":["object","integer"],
+                       "not":{"type":"object","if":{},"then":false},"enum":[{"a":1},7]})");
+    EXPECT_TRUE(neither.takes("7"));
+    EXPECT_FALSE(neither.takes(R"({"a":1})"));
+}
+
 TEST(Schema, NullableBesideWhatCombinesSchemasMeansNullAsWell) {
     // As OpenAPI 3.0 writes the end of a list.
     Schema list(
