@@ -12,7 +12,9 @@ class LocalMachine final : public Machine {
     explicit LocalMachine(Digits digits = Digits::three_i8) : digits_(digits) {}
     ~LocalMachine() override { std::free(memory_); }
 
-    [[nodiscard]] Digits digits() const override { return digits_; }
+    [[nodiscard]] Digits digits(Accuracy accuracy) const override {
+        return accuracy == Accuracy::fast && digits_ == Digits::three_i8 ? Digits::one_i8 : digits_;
+    }
     bool grow(uint64_t bytes) override;
     void write(Address to, std::span<const uint8_t> bytes) override;
     void read(Address from, std::span<uint8_t> out) override;

@@ -33,6 +33,13 @@ Result<Address> Heap::take(uint64_t bytes) {
     return Address(at);
 }
 
+Status Heap::check_room(uint64_t bytes, std::string_view what) const {
+    const uint64_t left = kMost - kFirst - this->bytes();
+    if (bytes <= left) return {};
+    return fail(Code::out_of_memory, "{} takes {} on the CPU, and there is room for {}: use the GPU or a smaller model",
+                what, format_bytes(bytes), format_bytes(left));
+}
+
 void Heap::give_back(Address at) {
     std::erase_if(used_, [&](const Range& range) { return range.at == at; });
 }

@@ -12,6 +12,9 @@
 
 namespace lapidary::cpu {
 
+// exact: logits as close as sums of f32 are. fast: one digit of eight bits where that is faster, as most engines do.
+enum class Accuracy : uint8_t { exact, fast };
+
 class Machine {
   public:
     Machine() = default;
@@ -19,8 +22,8 @@ class Machine {
     Machine& operator=(const Machine&) = delete;
     virtual ~Machine() = default;
 
-    // What activations become before they meet weights of at most seven bits; others take two_i16.
-    [[nodiscard]] virtual Digits digits() const = 0;
+    // What activations become before they meet weights of at most seven bits; others take two_i16. none: there are no kernels.
+    [[nodiscard]] virtual Digits digits(Accuracy accuracy) const = 0;
     // Makes the memory at least this large; false where there is no more.
     virtual bool grow(uint64_t bytes) = 0;
     virtual void write(Address to, std::span<const uint8_t> bytes) = 0;
@@ -39,6 +42,8 @@ class Heap {
     void give_back(Address at);
     [[nodiscard]] Machine& machine() const { return machine_; }
     [[nodiscard]] uint64_t bytes() const;  // in use
+    // Whether so much more can be had at all; whether the machine gives it shows when it is taken.
+    [[nodiscard]] Status check_room(uint64_t bytes, std::string_view what) const;
 
   private:
     struct Range {

@@ -22,9 +22,9 @@ Form form_of(TensorType type) {
     }
 }
 
-Digits digits_for(Form form, const Machine& machine) {
+Digits digits_for(Form form, Digits digits) {
     if (!is_packed(form)) return Digits::none;
-    return form == Form::q8_0 || form == Form::i8 ? Digits::two_i16 : machine.digits();
+    return form == Form::q8_0 || form == Form::i8 ? Digits::two_i16 : digits;
 }
 
 Result<Matrix> new_matrix(Blocks& blocks, TensorType type, uint64_t rows, uint64_t cols) {

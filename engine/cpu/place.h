@@ -8,8 +8,8 @@
 namespace lapidary::cpu {
 
 Form form_of(TensorType type);
-// What activations have to be for a matrix.
-Digits digits_for(Form form, const Machine& machine);
+// What activations have to be for a matrix, where they are `digits` for weights of few bits.
+Digits digits_for(Form form, Digits digits);
 
 // A place for a matrix of this type; columns are whole blocks, and a multiple of 16.
 Result<Matrix> new_matrix(Blocks& blocks, TensorType type, uint64_t rows, uint64_t cols);

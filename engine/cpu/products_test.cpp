@@ -54,7 +54,7 @@ class Products : public ::testing::TestWithParam<Case> {
         const auto tokens = uint32_t(x.size() / cols);
         const Matrix w = *new_matrix(blocks, GetParam().type, rows, cols);
         EXPECT_TRUE(fill_matrix(heap, w, GetParam().type, 0, rows, raw));
-        const Digits digits = digits_for(w.form, *machine_);
+        const Digits digits = digits_for(w.form, GetParam().digits);
         const Address x_at = *blocks.take_for(std::span(x));
         const Address y_at = *blocks.take(4 * size_t(count) * rows);
         const Address digits_at = *blocks.take(uint64_t{count} * digit_row_bytes(digits, cols));
@@ -112,7 +112,7 @@ class Products : public ::testing::TestWithParam<Case> {
     }
     [[nodiscard]] double tolerance() const {
         return GetParam().digits == Digits::one_i8 && is_packed(form_of(GetParam().type)) &&
-                       digits_for(form_of(GetParam().type), *machine_) == Digits::one_i8
+                       digits_for(form_of(GetParam().type), GetParam().digits) == Digits::one_i8
                    ? 2e-2
                    : 1e-6;
     }

@@ -138,7 +138,7 @@ struct GpuModel::Loader {
         const auto* tensor = file.find(weight.name);
         if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", weight.name);
         out.per_layer_rows = std::make_unique<TableRows>(file.source_of(*tensor), tensor->info.range.offset,
-                                                         weight.type, weight.rows, weight.cols);
+                                                         weight.type, weight.rows, weight.cols, &kernels::repack);
         if (progress) progress(total, total);
         co_return Status{};
     }

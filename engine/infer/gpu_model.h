@@ -29,14 +29,6 @@ struct GpuLayer {
     kernels::Weights expert_down;
 };
 
-// Where the table of per-layer embeddings is, the largest weight of the models that have one, of which a token needs a
-// row. In the source, its rows are read as tokens come: the next step cannot begin before its token is known here.
-enum class TablePlace : uint8_t {
-    automatic,  // on the GPU if it has room
-    gpu,
-    source,
-};
-
 class GpuModel {
   public:
     using Progress = std::function<void(uint64_t done, uint64_t total)>;

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/all.h"
-#include "kernels/weight_format.h"
 
 namespace lapidary::infer {
 
 Task<Result<Bytes>> TableRows::rows(std::span<const int32_t> ids, Cancel cancel) {
-    const auto stride = size_t(kernels::gpu_bytes(kernels::format_of(type_), 1, cols_));
-    Bytes out(ids.size() * stride);
+    Bytes out;
     const auto put = [&](int32_t id, const Bytes& row) {
+        const size_t stride = row.size();
+        out.resize(ids.size() * stride);
         for (size_t i = 0; i < ids.size(); ++i) {
             if (ids[i] == id) std::ranges::copy(row, out.begin() + ptrdiff_t(i * stride));
         }
@@ -36,7 +36,7 @@ Task<Result<Bytes>> TableRows::rows(std::span<const int32_t> ids, Cancel cancel)
             status = std::unexpected(std::move(bytes).error());
             co_return false;
         }
-        place(id) = {id, kernels::repack(type_, *bytes, 1, cols_)};
+        place(id) = {id, pack_(type_, *bytes, 1, cols_)};
         put(id, place(id).packed);
         co_return true;
     });

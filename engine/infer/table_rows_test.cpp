@@ -21,7 +21,7 @@ testing::FixtureModel tiny(const char* name) {
 
 TableRows rows_of(const gguf::File& file, const model::Weight& weight) {
     const gguf::FileTensor& tensor = *file.find(weight.name);
-    return {file.source_of(tensor), tensor.info.range.offset, weight.type, weight.rows, weight.cols};
+    return {file.source_of(tensor), tensor.info.range.offset, weight.type, weight.rows, weight.cols, &kernels::repack};
 }
 
 TEST(TableRows, AreThoseThatTheGpuWouldHave) {

@@ -1,0 +1,81 @@
+// The CPU backend: a Runner on programs that are recorded once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cpu/adapters.h"
+#include "cpu/cpu_ops.h"
+#include "cpu/model.h"
+#include "model/runner.h"
+
+namespace lapidary::cpu {
+
+class Runner final : public lapidary::Runner {
+  public:
+    // The heap under the model lives longer than the runner.
+    static Result<std::unique_ptr<Runner>> create(std::shared_ptr<Model> model, uint32_t context);
+
+    [[nodiscard]] uint32_t vocabulary() const override { return config().vocabulary; }
+    [[nodiscard]] uint32_t context() const override { return context_; }
+    [[nodiscard]] uint32_t position() const override { return position_; }
+    void truncate(uint32_t length) override;
+    Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
+                                         Breathe breathe) override;
+    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
+
+    [[nodiscard]] std::string state_layout() const override { return "CPU, f32"; }
+    [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
+    Task<Status> save_state(PutState put) override;
+    Task<Status> load_state(std::span<const int32_t> tokens, GetState get) override;
+
+    Task<Status> set_adapters(std::span<const lora::Active> active) override;
+
+  private:
+    struct Program {
+        std::vector<Op> ops;
+        Address at = 0;
+    };
+    // A layer's keys or values: position p in row p mod ring.
+    struct Cache {
+        Address at;
+        uint32_t row_bytes;
+        uint32_t ring;
+        uint32_t most;  // positions worth keeping
+    };
+
+    Runner(std::shared_ptr<Model> model, uint32_t context)
+        : model_(std::move(model)), context_(context), blocks_(model_->heap()), scratch_(model_->heap()) {}
+
+    [[nodiscard]] const model::Config& config() const { return model_->config(); }
+    [[nodiscard]] Machine& machine() const { return model_->heap().machine(); }
+    Status prepare();
+    Status record();
+    Result<Program> placed(CpuOps&& ops);
+    [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
+    Task<Status> run_block(std::span<const int32_t> tokens, infer::Depth depth, Breathe breathe);
+    Task<Status> execute(const Program& program, uint32_t count, Breathe breathe);
+    std::vector<float> read(const gpu::Tensor& from, uint32_t rows) const;
+    // Bytes of a cache that lie next to each other, from a position on.
+    template <class F>
+    Task<Status> each_run(uint32_t positions, F&& f) const;
+
+    std::shared_ptr<Model> model_;
+    uint32_t context_;
+    Blocks blocks_;
+    Scratch scratch_;
+    std::vector<kernels::KvView> kv_;  // of each layer; empty where it stores none
+    std::vector<Cache> caches_;
+    gpu::Tensor normed_, logits_;
+    Address step_ = 0, table_rows_ = 0;
+    std::unique_ptr<Adapters> adapters_;
+    // With the adapters in use; what they were recorded with.
+    std::optional<Blocks> recorded_;
+    Program keys_and_values_, all_, head_;
+    uint32_t position_ = 0;
+    uint32_t furthest_ = 0;  // the highest position written since the last time everything was forgotten
+};
+
+}  // namespace lapidary::cpu
