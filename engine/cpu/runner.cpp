@@ -167,19 +167,24 @@ Task<Result<std::vector<float>>> Runner::run(std::span<const int32_t> tokens, Lo
     co_return logits;
 }
 
-Task<Result<std::vector<float>>> Runner::embed(std::span<const int32_t> tokens, Breathe breathe) {
+Task<Status> Runner::embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+        truncate(0);
+        auto mean = co_await mean_state(texts[i], breathe);
+        truncate(0);
+        take(i, CO_TRY(std::move(mean)));
+    }
+    co_return Status{};
+}
+
+Task<Result<std::vector<float>>> Runner::mean_state(std::span<const int32_t> tokens, const Breathe& breathe) {
     CO_TRY(check(tokens));
-    const uint32_t start = position_;
     const size_t d = config().width;
     std::vector<double> sum(d);
     for (size_t done = 0; done < tokens.size();) {
         const auto block = tokens.subspan(done, std::min<size_t>(kMaxRows, tokens.size() - done));
         done += block.size();
-        Status status = co_await run_block(block, Depth::all, breathe);
-        if (!status) {
-            truncate(start);
-            co_return std::unexpected(std::move(status).error());
-        }
+        CO_TRY(co_await run_block(block, Depth::all, breathe));
         const std::vector<float> rows = read(normed_, uint32_t(block.size()));
         for (size_t i = 0; i < rows.size(); ++i) sum[i % d] += double(rows[i]);
     }

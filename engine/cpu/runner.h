@@ -24,7 +24,7 @@ class Runner final : public lapidary::Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
-    Task<Result<std::vector<float>>> embed(std::span<const int32_t> tokens, Breathe breathe) override;
+    Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override { return "CPU, f32"; }
     [[nodiscard]] uint64_t state_bytes(uint32_t positions) const override;
@@ -55,6 +55,7 @@ class Runner final : public lapidary::Runner {
     Status record();
     Result<Program> placed(CpuOps&& ops);
     [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
+    Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, const Breathe& breathe);
     Task<Status> run_block(std::span<const int32_t> tokens, infer::Depth depth, Breathe breathe);
     Task<Status> execute(const Program& program, uint32_t count, Breathe breathe);
     std::vector<float> read(const gpu::Tensor& from, uint32_t rows) const;
