@@ -30,6 +30,16 @@ chat::Conversation from(const chat::Conversation& conversation, size_t start) {
     return out;
 }
 
+Status refuse_media(const chat::Conversation& conversation) {
+    for (const chat::Message& message : conversation.messages) {
+        for (const chat::Part& part : message.parts) {
+            if (part.kind == chat::PartKind::text) continue;
+            return fail(Code::unsupported, "This engine reads text with Gemma 3; its image tower is not supported.");
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<Overflow> overflow_from(std::string_view name) {
@@ -41,6 +51,7 @@ Result<Overflow> overflow_from(std::string_view name) {
 
 Result<ChatPrompt> chat_prompt(const tokenizer::Tokenizer& tokenizer, const chat::Conversation& conversation,
                                const chat::RenderOptions& options) {
+    if (options.turns != chat::Turns::gemma4) TRY(refuse_media(conversation));
     const chat::Prompt prompt = TRY(chat::render_pieces(conversation, options));
     if (prompt.end == chat::PromptEnd::awaiting_results) {
         return fail(Code::invalid_argument, "the last message calls tools: send their results to go on");

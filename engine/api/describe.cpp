@@ -102,12 +102,18 @@ Json capabilities(const gguf::Header& header, const model::Config& config) {
         return config.variant != "custom" || written.contains(marker);
     };
     Json out = {"completion"};
+    if (config.family == model::Family::gemma3) {
+        // Gemma 3 can be talked into calls, but was not taught any. FunctionGemma was.
+        if (written.contains(chat::kFunctionCallOpen)) out.push_back("tools");
+        return out;
+    }
     if (was_taught(chat::kCallOpen)) out.push_back("tools");
     if (was_taught(chat::kThink)) out.push_back("thinking");
     return out;
 }
 
-std::string_view dialect(const gguf::File& file) {
+std::string_view dialect(const gguf::File& file, const model::Config* config) {
+    if (config != nullptr && config->family == model::Family::gemma3) return config->is_blob ? "ollama" : "llama.cpp";
     if (file.metadata().string("tokenizer.ggml.model") == "llama") return "ollama";
     for (const gguf::FileTensor& tensor : file.tensors()) {
         const std::string_view name = tensor.info.name;
@@ -132,13 +138,13 @@ ModelDescription describe(OpenModel& model, KvFormat kv) {
     out.architecture = printable(header.string("general.architecture").value_or("unknown"));
     if (const auto name = header.string("general.name")) out.name = printable(*name, 120);
     out.format = format("GGUF v{}", header.version);
-    out.dialect = std::string(dialect(model.file));
     out.file_bytes = int64_t(model.file_bytes);
     if (model.file.n_shards() > 1) out.files = int64_t(model.file.n_shards());
     out.tensors = int64_t(model.file.tensors().size());
 
     Status supported;
     const auto config = model.config();
+    out.dialect = std::string(dialect(model.file, config ? config->get() : nullptr));
     if (config) describe_config(**config, out);
     if (config) out.capabilities = capabilities(header, **config);
     if (!config) supported = std::unexpected(config.error());

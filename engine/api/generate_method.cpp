@@ -6,10 +6,13 @@
 #include "api/api.h"
 #include "api/chat_prompt.h"
 #include "api/sampling_args.h"
+#include "base/edition.h"
 #include "chat/markers.h"
+#include "chat/render_gemma3.h"
 #include "grammar/schema.h"
 #include "infer/answer.h"
 #include "infer/answer_format.h"
+#include "infer/turns.h"
 
 namespace lapidary::api {
 
@@ -99,22 +102,34 @@ Result<ToolChoice> tool_choice(const Json& choice) {
     return fail(Code::invalid_argument, "'tool_choice' must be 'auto', 'none', 'required' or {function: {name}}");
 }
 
-// What a call must look like when one is demanded.
-Task<grammar::ProgramResult> demanded_call(const ToolChoice& choice, const chat::Conversation& talk,
-                                           const tokenizer::Tokenizer& tokenizer, Breathe breathe) {
-    for (const std::string_view marker : {chat::kCallOpen, chat::kCallClose, chat::kQuote}) {
-        if (!tokenizer.find(marker))
-            co_return fail(Code::unsupported, "this model cannot call tools: it has no {}", marker);
-    }
+Result<std::vector<chat::Tool>> demanded_tools(const ToolChoice& choice, const chat::Conversation& talk) {
     std::vector<chat::Tool> tools;
     for (const chat::Tool& tool : talk.tools) {
         if (choice.name.empty() || tool.name == choice.name) tools.push_back(tool);
     }
     if (tools.empty()) {
-        co_return fail(Code::invalid_argument, "'tool_choice' demands a call of '{}', and 'tools' has no such tool",
-                       choice.name.empty() ? "any tool" : printable(choice.name));
+        return fail(Code::invalid_argument, "'tool_choice' demands a call of '{}', and 'tools' has no such tool",
+                    choice.name.empty() ? "any tool" : printable(choice.name));
     }
+    return tools;
+}
+
+// What a call must look like when one is demanded.
+Task<grammar::ProgramResult> demanded_call(const ToolChoice& choice, const chat::Conversation& talk,
+                                           const tokenizer::Tokenizer& tokenizer, Breathe breathe) {
+    for (const std::string_view marker : {chat::kCallOpen, chat::kCallClose, chat::kQuote}) {
+        if (!infer::find_marker(tokenizer, marker))
+            co_return fail(Code::unsupported, "this model cannot call tools: it has no {}", marker);
+    }
+    const std::vector<chat::Tool> tools = CO_TRY(demanded_tools(choice, talk));
     co_return co_await grammar::compile_calls(tools, std::move(breathe));
+}
+
+// The same where the whole answer is the call.
+Task<grammar::ProgramResult> prompted_call(const ToolChoice& choice, const chat::Conversation& talk, Breathe breathe) {
+    const std::vector<chat::Tool> tools = CO_TRY(demanded_tools(choice, talk));
+    const Json form = {{"type", "json_schema"}, {"json_schema", {{"schema", chat::prompted_call_schema(tools)}}}};
+    co_return co_await grammar::compile_response_format(form, std::move(breathe));
 }
 
 std::unexpected<Error> complete_already() {
@@ -236,11 +251,16 @@ void Api::tell_event(const Call& call, Generation& generation, const chat::Event
 }
 
 Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation& generation) {
-    const auto conversation = CO_TRY(chat::conversation_from_json(generation.args.messages, generation.args.tools));
-    const bool thinking = generation.args.thinking;
+    auto conversation = CO_TRY(chat::conversation_from_json(generation.args.messages, generation.args.tools));
+    const chat::Turns turns = infer::turns_of(*generation.tokenizer);
+    const ToolChoice choice = CO_TRY(tool_choice(generation.args.tool_choice));
+    const bool prompted = has_everything() && turns == chat::Turns::gemma3;  // nothing but words says what a call is
+    if (prompted && choice.kind == ToolChoice::Kind::none) conversation.tools.clear();
+    const bool thinking = generation.args.thinking && turns == chat::Turns::gemma4;
     const uint32_t context = open.session->runner().context();
     const auto size = generation.config->is_small() ? chat::ModelSize::small : chat::ModelSize::large;
-    const chat::RenderOptions render{.size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always};
+    const chat::RenderOptions render{
+        .turns = turns, .size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always};
     ChatPrompt prompt;
     if (generation.overflow == Overflow::slide) {
         // Room for the answer that was asked for, or a quarter of the context; never so much that little else fits.
@@ -252,8 +272,11 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
         prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render));
     }
     using Calls = infer::AnswerFormatOptions::Calls;
-    const ToolChoice choice = CO_TRY(tool_choice(generation.args.tool_choice));
-    const bool demanded = choice.kind == ToolChoice::Kind::required;
+    const bool required = choice.kind == ToolChoice::Kind::required;
+    if (prompted && required) {
+        generation.content_form = CO_TRY(co_await prompted_call(choice, conversation, breathe_for(call)));
+    }
+    const bool demanded = required && !prompted;
     const bool forbidden = choice.kind == ToolChoice::Kind::none || conversation.tools.empty();
     const auto call_form =
         demanded ? CO_TRY(co_await demanded_call(choice, conversation, *generation.tokenizer, breathe_for(call)))
@@ -269,14 +292,14 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
                 .start = prompt.end});
     }
     if (choice.kind == ToolChoice::Kind::none) {
-        if (const auto opener = generation.tokenizer->find(chat::kCallOpen)) {
+        if (const auto opener = infer::find_marker(*generation.tokenizer, chat::kCallOpen)) {
             generation.options.sampling.logit_bias[*opener] = -std::numeric_limits<float>::infinity();
         }
     }
     CO_TRY(catch_up(generation));
 
     infer::ChatAnswer answer(
-        generation.tokenizer, {.start = prompt.end, .thinking = thinking, .tools = conversation.tools},
+        generation.tokenizer, {.turns = turns, .start = prompt.end, .thinking = thinking, .tools = conversation.tools},
         generation.args.stop, [&](const chat::Event& event) { tell_event(call, generation, event); });
     answer.set_silent(true);
     for (const int32_t token : generation.answered) answer.feed(token);

@@ -8,6 +8,7 @@
 #include "api/messages/session.h"
 #include "api/messages/train.h"
 #include "infer/answer.h"
+#include "infer/turns.h"
 #include "train/cpu_backend.h"
 #include "train/data.h"
 #include "train/gpu_backend.h"
@@ -244,7 +245,8 @@ Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_
     auto adapter = std::make_shared<const lora::Adapter>(CO_TRY(co_await training.session->backend().adapter()));
     infer::enable_gpu_adapters();
     CO_TRY(co_await open->session->use({{.adapter = std::move(adapter)}}));
-    const chat::RenderOptions render{.size = config->is_small() ? chat::ModelSize::small : chat::ModelSize::large,
+    const chat::RenderOptions render{.turns = infer::turns_of(*tokenizer),
+                                     .size = config->is_small() ? chat::ModelSize::small : chat::ModelSize::large,
                                      .thinking = false,
                                      .generation = chat::GenerationPrompt::always};
     // A run that is stopped among them goes on with the next.
@@ -253,7 +255,8 @@ Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_
         const auto conversation =
             CO_TRY(chat::conversation_from_json(Json::array({{{"role", "user"}, {"content", text}}}), Json()));
         ChatPrompt prompt = CO_TRY(chat_prompt(*tokenizer, conversation, render));
-        infer::ChatAnswer answer(tokenizer, {.start = prompt.end, .thinking = false, .tools = {}}, {}, {});
+        infer::ChatAnswer answer(tokenizer,
+                                 {.turns = render.turns, .start = prompt.end, .thinking = false, .tools = {}}, {}, {});
         infer::GenerateListener listener;
         listener.on_token = [&](int32_t token) {
             answer.feed(token);

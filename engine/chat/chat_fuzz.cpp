@@ -24,6 +24,7 @@ void collect(std::vector<Event>& all, const std::vector<Event>& events) {
 
 ParserOptions options(uint8_t bits) {
     ParserOptions options;
+    options.turns = Turns((bits >> 3) % 3);
     options.start = (bits & 1) != 0 ? PromptEnd::thought : PromptEnd::answer;
     options.thinking = (bits & 2) != 0;
     Tool tool{.name = "f", .description = {}, .parameters = {}, .response = {}};
@@ -75,7 +76,8 @@ void fuzz_call(uint8_t bits, std::string_view text) {
 void fuzz_request(uint8_t bits, std::string_view text) {
     const auto conversation = parse_conversation(text);
     if (!conversation) return;
-    const RenderOptions options{.size = (bits & 1) != 0 ? ModelSize::large : ModelSize::small,
+    const RenderOptions options{.turns = Turns((bits >> 4) % 3),
+                                .size = (bits & 1) != 0 ? ModelSize::large : ModelSize::small,
                                 .thinking = (bits & 2) != 0,
                                 .generation = GenerationPrompt((bits >> 2) % 3)};
     const auto pieces = render_pieces(*conversation, options);

@@ -4,8 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "base/edition.h"
 #include "chat/call_syntax.h"
 #include "chat/markers.h"
+#include "chat/render_gemma3.h"
 #include "chat/text.h"
 
 namespace lapidary::chat {
@@ -31,6 +33,8 @@ bool may_become_marker(std::string_view text) {
 
 OutputParser::OutputParser(ParserOptions options) : options_(std::move(options)) {
     if (options_.start == PromptEnd::thought) state_ = State::thought;
+    const bool prompted = has_everything() && options_.turns == Turns::gemma3;
+    if (prompted && !options_.tools.empty()) state_ = State::perhaps_calls;
 }
 
 std::vector<Event> OutputParser::feed(std::string_view chunk) {
@@ -66,6 +70,7 @@ std::vector<Event> OutputParser::feed_text(std::string_view chunk) {
 }
 
 std::vector<Event> OutputParser::feed_special(std::string_view special) {
+    if (has_everything()) special = as_gemma4_marker(special);
     if (std::ranges::find(kMarkers, special) != kMarkers.end()) {
         marker(special);
     } else {
@@ -77,6 +82,7 @@ std::vector<Event> OutputParser::feed_special(std::string_view special) {
 std::vector<Event> OutputParser::finish() {
     text(std::exchange(partial_, {}));
     if (state_ == State::call) end_call(false);
+    if (has_everything() && state_ == State::perhaps_calls) end_perhaps_calls();
     // Blanks at the end of an answer are the model's; at the end of a thought they are layout.
     if (state_ == State::content) emit(EventKind::content, blanks_);
     blanks_.clear();
@@ -89,6 +95,13 @@ void OutputParser::text(std::string_view text) {
     if (state_ == State::call) {
         call_ += text;
         return;
+    }
+    if (has_everything() && state_ == State::perhaps_calls) {
+        call_ += text;
+        if (may_be_prompted_calls(call_)) return;
+        state_ = State::content;
+        const std::string held = std::exchange(call_, {});
+        return emit_keeping_blanks(EventKind::content, held);
     }
     if (state_ == State::channel_name) {
         // Until a letter differs this may be the name "thought", which nobody should see.
@@ -111,6 +124,7 @@ void OutputParser::leave_channel_name() {
 
 void OutputParser::marker(std::string_view marker) {
     switch (state_) {
+        case State::perhaps_calls: return;
         case State::content:
             if (marker == kChannelOpen) {
                 open_thought();
@@ -166,20 +180,32 @@ void OutputParser::end_call(bool finished) {
     skip_blanks_ = true;
     if (trim(written).empty()) return;
     auto call = parse_call(written, quotes, {.finished = finished, .tools = options_.tools});
+    if (call) return add_call(std::move(call->name), call->arguments, call->repaired);
     Event event;
-    if (call) {
-        event.kind = EventKind::tool_call;
-        event.index = calls_++;
-        event.id = options_.id_prefix + std::to_string(event.index);
-        event.name = std::move(call->name);
-        event.arguments = json_text(call->arguments);
-        event.repaired = call->repaired;
-    } else {
-        event.kind = EventKind::invalid_tool_call;
-        event.text = written;
-        event.error = finished ? std::move(call.error().message) : "the output ended inside a call";
-    }
+    event.kind = EventKind::invalid_tool_call;
+    event.text = written;
+    event.error = finished ? std::move(call.error().message) : "the output ended inside a call";
     events_.push_back(std::move(event));
+}
+
+void OutputParser::add_call(std::string name, const Json& arguments, bool repaired) {
+    Event event;
+    event.kind = EventKind::tool_call;
+    event.index = calls_++;
+    event.id = options_.id_prefix + std::to_string(event.index);
+    event.name = std::move(name);
+    event.arguments = json_text(arguments);
+    event.repaired = repaired;
+    events_.push_back(std::move(event));
+}
+
+// What was held back is calls, and nothing else, or an answer that began like one.
+void OutputParser::end_perhaps_calls() {
+    const std::string written = std::exchange(call_, {});
+    state_ = State::content;
+    const std::vector<ToolCall> calls = prompted_calls(written, options_.tools);
+    for (const ToolCall& call : calls) add_call(call.name, call.arguments, false);
+    if (calls.empty()) emit_keeping_blanks(EventKind::content, written);
 }
 
 // Emits all but the white space at the end, which waits for what follows.

@@ -31,6 +31,7 @@ struct Event {
 };
 
 struct ParserOptions {
+    Turns turns = Turns::gemma4;
     PromptEnd start = PromptEnd::answer;  // what the prompt ended in
     bool thinking = false;                // reasoning was asked for; otherwise it is dropped
     std::vector<Tool> tools;              // help to read calls with mistakes in them
@@ -54,10 +55,10 @@ class OutputParser {
     std::vector<Event> finish();
 
     // Ordinary text that comes now belongs to the answer: not to a thought, not to a call.
-    [[nodiscard]] bool in_content() const { return state_ == State::content; }
+    [[nodiscard]] bool in_content() const { return state_ == State::content || state_ == State::perhaps_calls; }
 
   private:
-    enum class State : uint8_t { content, channel_name, thought, call };
+    enum class State : uint8_t { content, channel_name, thought, call, perhaps_calls };
 
     void text(std::string_view text);
     void marker(std::string_view marker);
@@ -66,6 +67,8 @@ class OutputParser {
     void open_thought();
     void leave_channel_name();
     void end_call(bool finished);
+    void end_perhaps_calls();
+    void add_call(std::string name, const Json& arguments, bool repaired);
     std::vector<Event> take();
 
     ParserOptions options_;

@@ -17,9 +17,15 @@ struct Piece {
 
 class PieceWriter {
   public:
-    void trusted(std::string_view text) { append(text, true); }
+    PieceWriter() = default;
+    // Markers are written as `word` says.
+    explicit PieceWriter(std::string_view (*word)(std::string_view)) : word_(word) {}
+
+    void trusted(std::string_view text) { append(word(text), true); }
     void untrusted(std::string_view text) { append(text, false); }
 
+    // A marker as it is written here.
+    [[nodiscard]] std::string_view word(std::string_view marker) const { return word_ ? word_(marker) : marker; }
     // Bytes written so far.
     [[nodiscard]] size_t size() const { return size_; }
     // What was written so far. Neighbours always differ in trust.
@@ -32,6 +38,7 @@ class PieceWriter {
         pieces_.back().text += text;
         size_ += text.size();
     }
+    std::string_view (*word_)(std::string_view) = nullptr;
     std::vector<Piece> pieces_;
     size_t size_ = 0;
 };

@@ -2,7 +2,9 @@
 
 #include <span>
 
+#include "base/edition.h"
 #include "chat/markers.h"
+#include "chat/render_gemma3.h"
 #include "chat/text.h"
 #include "chat/tools.h"
 #include "chat/value_syntax.h"
@@ -36,7 +38,9 @@ std::string_view placeholder(PartKind kind) {
 class Renderer {
   public:
     Renderer(const Conversation& conversation, const RenderOptions& options)
-        : tools_(conversation.tools), messages_(conversation.messages), options_(options) {}
+        : tools_(conversation.tools), messages_(conversation.messages), options_(options) {
+        if (is_function_gemma()) out_ = PieceWriter(as_function_marker);
+    }
 
     Result<Prompt> run() {
         out_.trusted(kBos);
@@ -53,11 +57,13 @@ class Renderer {
     }
 
   private:
+    [[nodiscard]] bool is_function_gemma() const { return has_everything() && options_.turns == Turns::function_gemma; }
+
     Status system_turn() {
         const bool has_text =
             !messages_.empty() && (messages_.front().role == Role::system || messages_.front().role == Role::developer);
         if (!has_text && tools_.empty() && !options_.thinking) return {};
-        open_turn("system");
+        open_turn(is_function_gemma() ? "developer" : "system");
         if (options_.thinking) {
             out_.trusted(kThink);
             out_.trusted("\n");
@@ -74,6 +80,10 @@ class Renderer {
             }
             messages_ = messages_.subspan(1);
             taken_ = 1;
+            if (is_function_gemma() && !tools_.empty()) out_.trusted("\n");
+        }
+        if (is_function_gemma() && !tools_.empty()) {
+            out_.trusted("You can do function calling with the following functions:");
         }
         for (const Tool& tool : tools_) write_tool(out_, tool);
         close_turn();
@@ -105,7 +115,7 @@ class Renderer {
         if (answered) {
             // The model asks for results by beginning the first of them.
             const bool asked = !message.tool_calls.empty();
-            add_answer(message, {begin, called + (asked ? kResponseOpen.size() : 0), index});
+            add_answer(message, {begin, called + (asked ? out_.word(kResponseOpen).size() : 0), index});
             begin = out_.size();
         }
         const bool has_body = write_body(message);
@@ -120,7 +130,7 @@ class Renderer {
         // The turn stays open for the next message of the model, or for what it will say to the results.
         const bool last = next == messages_.size();
         const bool open = last ? answered && !has_body : model && messages_[next].role == Role::assistant;
-        add_answer(message, {begin, out_.size() + (open ? 0 : kTurnClose.size()), index});
+        add_answer(message, {begin, out_.size() + (open ? 0 : out_.word(kTurnClose).size()), index});
         if (open) {
             end_ = PromptEnd::answer;
         } else {
@@ -297,6 +307,7 @@ Result<Prompt> render_pieces(const Conversation& conversation, const RenderOptio
     if (conversation.messages.empty()) {
         return fail(Code::invalid_argument, "the conversation is empty; one message is the least");
     }
+    if (has_everything() && options.turns == Turns::gemma3) return render_gemma3(conversation, options);
     return Renderer(conversation, options).run();
 }
 

@@ -10,9 +10,12 @@
 
 namespace lapidary::chat {
 
-// The two families differ only in how they are told not to think: large models get an empty thought to continue
+// Models of Gemma 4 differ only in how they are told not to think: large ones get an empty thought to continue
 // from, small ones (those with per-layer embeddings, E2B and E4B) do not.
 enum class ModelSize : uint8_t { small, large };
+
+// Whose turns these are. Those of FunctionGemma are Gemma 4's with other markers, and what it is told first differs.
+enum class Turns : uint8_t { gemma4, gemma3, function_gemma };
 
 // Whether the prompt ends with the beginning of the model's turn.
 enum class GenerationPrompt : uint8_t {
@@ -22,6 +25,7 @@ enum class GenerationPrompt : uint8_t {
 };
 
 struct RenderOptions {
+    Turns turns = Turns::gemma4;
     ModelSize size = ModelSize::small;
     bool thinking = false;
     GenerationPrompt generation = GenerationPrompt::as_template;

@@ -13,6 +13,7 @@ namespace lapidary::grammar {
 namespace {
 
 using tokenizer::gemma;
+using tokenizer::gemma3;
 using tokenizer::TestVocabulary;
 
 // A few hundred tokens with every kind of border inside them.
@@ -358,9 +359,8 @@ TEST(Constraint, RemembersWithinBounds) {
     EXPECT_TRUE(constraint.complete());
 }
 
-TEST(Constraint, TakesFewStepsWithTheRealVocabulary) {
-    LAPIDARY_NEEDS_GEMMA();
-    const auto texts = std::make_shared<const TokenTexts>(gemma()->tokenizer);
+void expect_few_steps(const std::shared_ptr<const tokenizer::Tokenizer>& tokenizer) {
+    const auto texts = std::make_shared<const TokenTexts>(tokenizer);
     EXPECT_LT(texts->memory(), size_t(8) << 20);
     EXPECT_GT(texts->plain().size() + texts->special().size(), 250000u);
     const auto program = compile_schema(Json::parse(
@@ -373,19 +373,30 @@ TEST(Constraint, TakesFewStepsWithTheRealVocabulary) {
         R"({"title": "A walk in the woods", "summary": "Two friends — Lena and Jörg — walk and talk. 😀 \"Home!\"",)"
         R"( "score": 0.75, "tags": ["nature", "friends"], "kind": "note", "author": {"name": "Ann", "age": 41}})";
     Constraint constraint(*program, texts);
-    for (const int32_t token : gemma()->tokenizer->encode(text, {.add_bos = false})) {
+    for (const int32_t token : tokenizer->encode(text, {.add_bos = false})) {
         const auto allowed = constraint.allowed();
-        EXPECT_LT(constraint.steps(), 30'000u) << gemma()->tokenizer->text(token);
-        ASSERT_TRUE(has(allowed, token)) << gemma()->tokenizer->text(token);
+        EXPECT_LT(constraint.steps(), 30'000u) << tokenizer->text(token);
+        ASSERT_TRUE(has(allowed, token)) << tokenizer->text(token);
         ASSERT_TRUE(constraint.accept(token));
     }
     EXPECT_TRUE(constraint.complete());
     EXPECT_LT(constraint.known_states(), 3000u);
     // Where a name must not be "title", only the tokens that begin like it are looked at one by one.
     Constraint names(*compile_schema(Json::parse(R"({"properties":{"title":{}}})")), texts);
-    for (const int32_t token : gemma()->tokenizer->encode("{\"", {.add_bos = false})) ASSERT_TRUE(names.accept(token));
+    for (const int32_t token : tokenizer->encode("{\"", {.add_bos = false})) ASSERT_TRUE(names.accept(token));
     EXPECT_GT(members(names.allowed()).size(), 200000u);
     EXPECT_LT(names.steps(), 30'000u);
+}
+
+TEST(Constraint, TakesFewStepsWithTheRealVocabulary) {
+    LAPIDARY_NEEDS_GEMMA();
+    expect_few_steps(gemma()->tokenizer);
+}
+
+// Its runs of blanks and its tags are tokens of another kind.
+TEST(Constraint, TakesFewStepsWithTheVocabularyOfGemma3) {
+    LAPIDARY_NEEDS_GEMMA3();
+    expect_few_steps(gemma3()->tokenizer);
 }
 
 }  // namespace

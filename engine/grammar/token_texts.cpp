@@ -18,6 +18,7 @@ using tokenizer::TokenKind;
 bool is_marker(const tokenizer::Tokenizer& tokenizer, int32_t id) {
     const TokenKind kind = tokenizer.kind(id);
     if (kind == TokenKind::control || kind == TokenKind::unknown) return true;
+    if (tokenizer.scheme() == tokenizer::Scheme::scores) return tokenizer.is_marker(id);
     const std::string_view text = tokenizer.text(id);
     return kind == TokenKind::user_defined && (text.starts_with("<|") || text.ends_with("|>"));
 }
@@ -109,7 +110,8 @@ TokenTexts::TokenTexts(std::shared_ptr<const tokenizer::Tokenizer> tokenizer) : 
     }
     // A turn ends with a control token. <|tool_response> ends a turn too, but after a call only.
     for (const uint32_t end : tokenizer_->ends_of_generation()) {
-        if (tokenizer_->text(int32_t(end)) != chat::kResponseOpen) ends_.push_back(int32_t(end));
+        if (chat::as_gemma4_marker(tokenizer_->text(int32_t(end))) != chat::kResponseOpen)
+            ends_.push_back(int32_t(end));
     }
 }
 

@@ -15,13 +15,8 @@ ChatAnswer::ChatAnswer(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, ch
       stops_(std::move(stops)),
       on_event_(std::move(on_event)) {}
 
-bool ChatAnswer::is_marker(int32_t token) const {
-    const tokenizer::TokenKind kind = tokenizer_->kind(token);
-    return kind == tokenizer::TokenKind::control || kind == tokenizer::TokenKind::user_defined;
-}
-
 void ChatAnswer::feed(int32_t token) {
-    if (!is_marker(token)) return take(parser_.feed_text(decoder_.feed(token)));
+    if (!tokenizer_->is_marker(token)) return take(parser_.feed_text(decoder_.feed(token)));
     // A marker token ends whatever character was under way.
     take(parser_.feed_text(decoder_.finish()));
     take(parser_.feed_special(tokenizer_->text(token)));

@@ -41,7 +41,7 @@ class ChatAnswer {
     void finish();
     [[nodiscard]] bool stopped() const { return stops_.stopped(); }
     // Whether this token, if it came next, would be text of the content.
-    [[nodiscard]] bool is_content(int32_t token) const { return !is_marker(token) && parser_.in_content(); }
+    [[nodiscard]] bool is_content(int32_t token) const { return !tokenizer_->is_marker(token) && parser_.in_content(); }
     // Until further notice nobody is told; the message grows all the same.
     void set_silent(bool silent) { silent_ = silent; }
 
@@ -51,7 +51,6 @@ class ChatAnswer {
     [[nodiscard]] const std::vector<chat::Event>& tool_calls() const { return tool_calls_; }
 
   private:
-    [[nodiscard]] bool is_marker(int32_t token) const;
     void take(const std::vector<chat::Event>& events);
     void tell(const chat::Event& event);
 

@@ -4,6 +4,7 @@
 
 #include "chat/markers.h"
 #include "grammar/json_rules.h"
+#include "infer/turns.h"
 
 namespace lapidary::infer {
 
@@ -13,13 +14,13 @@ AnswerFormat::AnswerFormat(const tokenizer::Tokenizer& tokenizer, std::shared_pt
                            AnswerFormatOptions options)
     : options_(std::move(options)),
       texts_(std::move(texts)),
-      channel_open_(tokenizer.find(chat::kChannelOpen)),
-      channel_close_(tokenizer.find(chat::kChannelClose)),
-      call_open_(tokenizer.find(chat::kCallOpen)),
-      call_close_(tokenizer.find(chat::kCallClose)) {
+      channel_open_(find_marker(tokenizer, chat::kChannelOpen)),
+      channel_close_(find_marker(tokenizer, chat::kChannelClose)),
+      call_open_(find_marker(tokenizer, chat::kCallOpen)),
+      call_close_(find_marker(tokenizer, chat::kCallClose)) {
     for (const uint32_t end : tokenizer.ends_of_generation()) ends_.push_back(int32_t(end));
     if (options_.content != nullptr) content_.emplace(options_.content, texts_);
-    const auto quote = tokenizer.find(chat::kQuote);
+    const auto quote = find_marker(tokenizer, chat::kQuote);
     if (options_.call != nullptr && quote && call_close_) {
         call_.emplace(options_.call, texts_,
                       grammar::Marks{.inside = {{*quote, std::string(grammar::kQuoteByte)}}, .ends = {*call_close_}});

@@ -291,12 +291,12 @@ Status read_gemma3(const gguf::Header& header, const KeyReader& keys, const Tens
     config.rotary_fraction_full = 1;
     // Larger models' positions on full layers are divided by 8. Ollama's files do not say so.
     constexpr uint32_t kLong = 131072;
-    const bool ollama = facts.towers || keys.find("mm.tokens_per_image") != nullptr ||
-                        keys.find("rope.local.freq_base") != nullptr || keys.find("rope.global.freq_base") != nullptr ||
-                        header.find("tokenizer.ggml.add_padding_token") != nullptr ||
-                        header.find("tokenizer.ggml.add_unknown_token") != nullptr ||
-                        keys.find("attention.layer_norm_rms_epsilon") == nullptr;
-    const float usual = ollama && config.context_length >= kLong ? 8 : 1;
+    config.is_blob = facts.towers || keys.find("mm.tokens_per_image") != nullptr ||
+                     keys.find("rope.local.freq_base") != nullptr || keys.find("rope.global.freq_base") != nullptr ||
+                     header.find("tokenizer.ggml.add_padding_token") != nullptr ||
+                     header.find("tokenizer.ggml.add_unknown_token") != nullptr ||
+                     keys.find("attention.layer_norm_rms_epsilon") == nullptr;
+    const float usual = config.is_blob && config.context_length >= kLong ? 8 : 1;
     const float older = TRY(keys.number_or("rope.scale_linear", 1e-3, 1e6, usual));
     const auto type = header.string(keys.full("rope.scaling.type")).value_or("linear");
     if (type != "linear" && type != "none") {

@@ -81,6 +81,7 @@ struct Config {
     float rotary_fraction_full = 0.25f;  // used only when the file has no rope_freqs
     float rope_factor_full = 1.0f;       // full layers rotate by the position divided by this
     float attention_scale = 1.0f;        // what q · k is multiplied with
+    bool is_blob = false;                // Gemma 3: written by Ollama
     bool norms_values = true;            // V goes through a norm without weights
     float logit_softcap = 30.0f;         // 0: none
     ExpertConfig experts;

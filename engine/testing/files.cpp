@@ -38,9 +38,10 @@ std::optional<std::string> read_text(std::string_view path) {
     return std::string(bytes->begin(), bytes->end());
 }
 
-std::optional<Bytes> read_vocabulary() {
-    if (const char* set = std::getenv("LAPIDARY_VOCAB")) return read_absolute(set);
-    return read_absolute(root() + "/../shared/vocab/gemma4-vocab.gguf");
+std::optional<Bytes> read_vocabulary(std::string_view family) {
+    const char* set = std::getenv(family == "gemma3" ? "LAPIDARY_VOCAB_GEMMA3" : "LAPIDARY_VOCAB");
+    if (set != nullptr) return read_absolute(set);
+    return read_absolute(root() + "/../shared/vocab/" + std::string(family) + "-vocab.gguf");
 }
 
 }  // namespace lapidary::testing

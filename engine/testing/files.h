@@ -16,8 +16,8 @@ std::string root();
 std::optional<Bytes> read_file(std::string_view path);
 std::optional<std::string> read_text(std::string_view path);
 
-// The real vocabulary is 15 MB and not in the repository: $LAPIDARY_VOCAB, or ../shared/vocab/gemma4-vocab.gguf.
-// Tests that want it skip, saying so, when it is not there.
-std::optional<Bytes> read_vocabulary();
+// The real vocabularies are too large for the repository: $LAPIDARY_VOCAB, or ../shared/vocab/gemma4-vocab.gguf;
+// $LAPIDARY_VOCAB_GEMMA3, or ../shared/vocab/gemma3-vocab.gguf. Tests that want one skip, saying so, when it is not there.
+std::optional<Bytes> read_vocabulary(std::string_view family = "gemma4");
 
 }  // namespace lapidary::testing

@@ -21,7 +21,6 @@ Result<Merges> Merges::read(const gguf::Header& header, const Vocabulary& vocabu
     Merges merges;
     merges.merges_.reserve(size_t(lines.size()));
     merges.index_ = HashIndex(size_t(lines.size()));
-    merges.joins_.assign(kClasses * kClasses / 32, 0);
     Status status;
     lines.for_each_string([&](uint64_t rank, std::string_view line) {
         if (status) status = merges.add(uint32_t(rank), line, vocabulary);
@@ -30,7 +29,7 @@ Result<Merges> Merges::read(const gguf::Header& header, const Vocabulary& vocabu
     merges.find_extra_results(vocabulary);
     for (size_t i = 0; i < merges.ascii_.size(); ++i) {
         const char c = char(i);
-        merges.ascii_[i] = merges.symbol({&c, 1}, vocabulary);
+        merges.ascii_[i] = merges.symbol_of({&c, 1}, vocabulary);
     }
     return merges;
 }
@@ -44,7 +43,7 @@ Status Merges::add(uint32_t rank, std::string_view line, const Vocabulary& vocab
     }
     const std::string_view left = line.substr(0, space);
     const std::string_view right = line.substr(space + 1);
-    Merge merge{symbol(left, vocabulary), symbol(right, vocabulary), kNoSymbol};
+    Merge merge{symbol_of(left, vocabulary), symbol_of(right, vocabulary), kNoSymbol};
     if (merge.left == kNoSymbol) merge.left = TRY(add_extra(left, vocabulary));
     if (merge.right == kNoSymbol) merge.right = left == right ? merge.left : TRY(add_extra(right, vocabulary));
     merge.result = find_result(left, right, vocabulary);
@@ -57,9 +56,8 @@ Status Merges::add(uint32_t rank, std::string_view line, const Vocabulary& vocab
         return fail(Code::bad_file, "the merges of the vocabulary are chosen to make searching them slow");
     }
     if (first != rank) return {};  // a pair that is listed twice keeps its first, better place
-    const uint32_t bit =
-        character_class(last_character(left)) * kClasses + character_class(right.substr(0, first_character(right)));
-    joins_[bit >> 5] |= 1u << (bit & 31);
+    joints_.add(Joints::character_class(last_character(left)),
+                Joints::character_class(right.substr(0, first_character(right))));
     return {};
 }
 
@@ -105,11 +103,11 @@ void Merges::find_extra_results(const Vocabulary& vocabulary) {
         if (merge.result != kNoSymbol) continue;
         joined_ = text_of(merge.left);
         joined_ += text_of(merge.right);
-        merge.result = symbol(joined_, vocabulary);
+        merge.result = symbol_of(joined_, vocabulary);
     }
 }
 
-uint32_t Merges::symbol(std::string_view text, const Vocabulary& vocabulary) const {
+uint32_t Merges::symbol_of(std::string_view text, const Vocabulary& vocabulary) const {
     if (const auto id = vocabulary.find(text)) return *id;
     if (extra_.empty()) return kNoSymbol;
     const auto it = extra_.find(text);
@@ -117,7 +115,7 @@ uint32_t Merges::symbol(std::string_view text, const Vocabulary& vocabulary) con
 }
 
 size_t Merges::memory() const {
-    return merges_.capacity() * sizeof(Merge) + index_.memory() + joins_.capacity() * sizeof(uint32_t) +
+    return merges_.capacity() * sizeof(Merge) + index_.memory() + joints_.memory() +
            extra_texts_.size() * (sizeof(std::string_view) + 64) + sizeof(*this);
 }
 

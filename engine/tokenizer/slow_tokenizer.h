@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,9 +23,17 @@ class SlowTokenizer {
             const auto type = types.at(id).as_integer();
             if (type == 2 || type == 3 || type == 4) special_.push_back({std::string(text), int32_t(id), type != 4});
         });
-        header.find("tokenizer.ggml.merges")->as_array()->for_each_string([&](uint64_t rank, std::string_view line) {
-            ranks_.emplace(line, rank);
-        });
+        const gguf::Value* merges = header.find("tokenizer.ggml.merges");
+        if (merges != nullptr) {
+            merges->as_array()->for_each_string(
+                [&](uint64_t rank, std::string_view line) { ranks_.emplace(line, rank); });
+        } else {
+            const auto scores = *header.find("tokenizer.ggml.scores")->as_array();
+            for (const auto& [text, id] : ids_) {
+                if (types.at(uint64_t(id)).as_integer() == 1)
+                    scores_.emplace(text, *scores.at(uint64_t(id)).as_number());
+            }
+        }
         std::ranges::stable_sort(special_, std::greater<>(), [](const Special& s) { return s.text.size(); });
     }
 
@@ -71,15 +80,17 @@ class SlowTokenizer {
 
     void encode_fragment(const std::string& text, std::vector<int32_t>& out) const {
         std::string run;
+        const bool by_scores = !scores_.empty();
         for (size_t i = 0; i < text.size(); ++i) {
-            if (i > 0 && (text[i] == '\n') != (text[i - 1] == '\n')) encode_run(std::exchange(run, ""), out);
+            if (!by_scores && i > 0 && (text[i] == '\n') != (text[i - 1] == '\n'))
+                encode_run(std::exchange(run, ""), out);
             run += text[i] == ' ' ? "▁" : std::string(1, text[i]);
         }
         if (!run.empty()) encode_run(run, out);
     }
 
     void encode_run(const std::string& run, std::vector<int32_t>& out) const {
-        if (run[0] == '\n' && ids_.contains(run)) {
+        if (scores_.empty() && run[0] == '\n' && ids_.contains(run)) {
             out.push_back(ids_.at(run));
             return;
         }
@@ -90,19 +101,19 @@ class SlowTokenizer {
         }
         while (true) {
             size_t best = 0;
-            uint64_t best_rank = UINT64_MAX;
+            double best_rank = HUGE_VAL;
             for (size_t i = 0; i + 1 < symbols.size(); ++i) {
-                const auto it = ranks_.find(symbols[i] + " " + symbols[i + 1]);
-                if (it == ranks_.end() || it->second >= best_rank) continue;
+                const double rank = rank_of(symbols[i], symbols[i + 1]);
+                if (rank >= best_rank) continue;
                 best = i;
-                best_rank = it->second;
+                best_rank = rank;
             }
-            if (best_rank == UINT64_MAX) break;
+            if (best_rank == HUGE_VAL) break;
             symbols[best] += symbols[best + 1];
             symbols.erase(symbols.begin() + ptrdiff_t(best) + 1);
         }
         for (const std::string& symbol : symbols) {
-            if (ids_.contains(symbol)) {
+            if (scores_.empty() ? ids_.contains(symbol) : scores_.contains(symbol)) {
                 out.push_back(ids_.at(symbol));
                 continue;
             }
@@ -113,7 +124,18 @@ class SlowTokenizer {
         }
     }
 
+    // Lower joins first.
+    [[nodiscard]] double rank_of(const std::string& left, const std::string& right) const {
+        if (!scores_.empty()) {
+            const auto it = scores_.find(left + right);
+            return it == scores_.end() ? HUGE_VAL : -it->second;
+        }
+        const auto it = ranks_.find(left + " " + right);
+        return it == ranks_.end() ? HUGE_VAL : double(it->second);
+    }
+
     std::unordered_map<std::string, int32_t> ids_;
+    std::unordered_map<std::string, double> scores_;  // of ordinary tokens, in vocabularies without merges
     std::unordered_map<std::string, uint64_t> ranks_;
     std::vector<Special> special_;
 };

@@ -3,14 +3,50 @@
 #include <algorithm>
 #include <span>
 
+#include "base/edition.h"
+#include "tokenizer/characters.h"
+#include "tokenizer/gemma3_tokens.h"
+
 namespace lapidary::tokenizer {
 
+namespace {
+
+// What a token of spaces looks like in a text, however the file writes it.
+std::string_view in_texts(std::string_view text) {
+    static constexpr auto kSpaces = [] {
+        std::array<char, SpecialTokens::kMaxBytes> spaces{};
+        spaces.fill(' ');
+        return spaces;
+    }();
+    if (!text.starts_with(kSpaceMark)) return text;
+    return {kSpaces.data(), text.size() / kSpaceMark.size()};
+}
+
+}  // namespace
+
 Result<SpecialTokens> SpecialTokens::read(const Vocabulary& vocabulary) {
+    const bool is_gemma3 = has_everything() && vocabulary.scheme() == Scheme::scores;
+    return read_those(vocabulary, [&](std::string_view text) { return !is_gemma3 || !is_whole_text(text); });
+}
+
+Result<SpecialTokens> SpecialTokens::read_whole_texts(const Vocabulary& vocabulary) {
+    auto special = TRY(read_those(vocabulary, is_whole_text));
+    for (Token& token : special.tokens_) token.text = in_texts(token.text);
+    std::ranges::sort(special.tokens_, {}, [](const Token& token) { return std::pair(token.text, token.id); });
+    const auto repeated = std::ranges::unique(special.tokens_, {}, &Token::text);
+    special.tokens_.erase(repeated.begin(), repeated.end());
+    for (const Token& token : special.tokens_) special.is_first_[uint8_t(token.text[0])] = true;
+    return special;
+}
+
+template <class Wanted>
+Result<SpecialTokens> SpecialTokens::read_those(const Vocabulary& vocabulary, Wanted&& wanted) {
     SpecialTokens special;
     for (uint32_t id = 0; id < vocabulary.size(); ++id) {
         const TokenKind kind = vocabulary.kind(id);
         if (kind == TokenKind::normal || kind == TokenKind::byte) continue;
         const std::string_view text = vocabulary.text(id);
+        if (!wanted(text)) continue;
         if (text.size() > kMaxBytes) {
             return fail(Code::limit, "the special token {} is {} bytes long; at most {} are accepted", id, text.size(),
                         kMaxBytes);

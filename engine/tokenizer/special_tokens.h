@@ -17,7 +17,10 @@ class SpecialTokens {
     // Longer texts are refused: matching them at every place of a long text would be slow.
     static constexpr size_t kMaxBytes = 256;
 
+    // All special tokens but those that are text (is_whole_text).
     static Result<SpecialTokens> read(const Vocabulary& vocabulary);
+    // The others, of which only Gemma 3 has any. They are found in every text, whoever wrote it.
+    static Result<SpecialTokens> read_whole_texts(const Vocabulary& vocabulary);
 
     struct Match {
         size_t begin = 0;
@@ -28,6 +31,7 @@ class SpecialTokens {
     // match, control tokens and the unknown token only when asked for.
     [[nodiscard]] std::optional<Match> find(std::string_view text, size_t from, bool control) const;
 
+    [[nodiscard]] bool empty() const { return tokens_.empty(); }
     [[nodiscard]] size_t memory() const;
 
   private:
@@ -37,6 +41,8 @@ class SpecialTokens {
         bool control;
     };
 
+    template <class Wanted>
+    static Result<SpecialTokens> read_those(const Vocabulary& vocabulary, Wanted&& wanted);
     [[nodiscard]] std::optional<Match> match_at(std::string_view text, size_t at, bool control) const;
 
     std::vector<Token> tokens_;         // sorted by text, texts differ

@@ -53,6 +53,12 @@ class TestVocabulary {
         for (const std::string& value : values) out += length_and(value);
         return out;
     }
+    static std::string floats(const std::vector<float>& values) {
+        std::string out = word<int32_t>(9) + word<int32_t>(6) + word<uint64_t>(values.size());
+        for (const float value : values) out += word(value);
+        return out;
+    }
+    static std::string flag(bool value) { return word<int32_t>(7) + word<uint8_t>(value ? 1 : 0); }
     static std::string numbers(const std::vector<int32_t>& values) {
         std::string out = word<int32_t>(9) + word<int32_t>(5) + word<uint64_t>(values.size());
         for (const int32_t value : values) out += word(value);
@@ -119,6 +125,19 @@ inline const LoadedVocabulary* gemma() {
     return loaded ? &*loaded : nullptr;
 }
 
+// Gemma 3's, likewise.
+inline const LoadedVocabulary* gemma3() {
+    static const auto loaded = load_vocabulary(lapidary::testing::read_vocabulary("gemma3"));
+    return loaded ? &*loaded : nullptr;
+}
+
+// The small one of a model of Gemma 3 among the fixtures.
+inline const LoadedVocabulary* small_gemma3() {
+    static const auto loaded =
+        load_vocabulary(lapidary::testing::read_file("tests/data/fixtures/tiny-gemma3-q4km.gguf"));
+    return loaded ? &*loaded : nullptr;
+}
+
 // The vocabulary of 8,192 tokens inside the model of the repository.
 inline const LoadedVocabulary* storyteller() {
     static const auto loaded = load_vocabulary(lapidary::testing::read_file("models/storyteller-q4_k_m.gguf"));
@@ -130,4 +149,9 @@ inline const LoadedVocabulary* storyteller() {
 #define LAPIDARY_NEEDS_GEMMA()                                                                               \
     if (gemma() == nullptr) {                                                                                \
         GTEST_SKIP() << "the vocabulary of Gemma 4 is not here: set LAPIDARY_VOCAB to a GGUF that holds it"; \
+    }
+
+#define LAPIDARY_NEEDS_GEMMA3()                                                                               \
+    if (gemma3() == nullptr) {                                                                                \
+        GTEST_SKIP() << "the vocabulary of Gemma 3 is not here: set LAPIDARY_VOCAB_GEMMA3 to a GGUF with it"; \
     }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/edition.h"
+#include "tokenizer/gemma3_tokens.h"
+
 namespace lapidary::tokenizer {
 namespace {
 
@@ -39,7 +42,9 @@ constexpr std::array kKnownTokens = {
     // An HTML tag like its neighbours in the vocabulary, though other models end their answers with it.
     KnownToken{"</s>", TokenKind::normal},
 };
+// A turn is over, or a tool has to answer.
 constexpr std::array<std::string_view, 3> kEndTexts = {"<eos>", "<turn|>", "<|tool_response>"};
+constexpr std::array<std::string_view, 3> kGemma3EndTexts = {"<eos>", "<end_of_turn>", "<start_function_response>"};
 
 std::optional<uint8_t> hex_digit(char c) {
     if (c >= '0' && c <= '9') return uint8_t(c - '0');
@@ -65,8 +70,9 @@ TokenKind kind_from_file(int64_t type) {
     }
 }
 
-// The two dialects: llama.cpp names the tokenizer, Ollama names SentencePiece and then the Gemma 4 rules.
-Status check_model(const gguf::Header& header) {
+// The two dialects of Gemma 4: llama.cpp names the tokenizer, Ollama names SentencePiece and then the Gemma 4 rules. Gemma 3
+// has SentencePiece as it is.
+Result<Scheme> read_scheme(const gguf::Header& header) {
     const gguf::Value* value = header.find("tokenizer.ggml.model");
     if (value == nullptr) {
         return fail(Code::not_found, "this file has no vocabulary: it has no key tokenizer.ggml.model");
@@ -74,10 +80,21 @@ Status check_model(const gguf::Header& header) {
     const auto model = value->as_string();
     if (!model) return fail(Code::bad_file, "tokenizer.ggml.model should be a string");
     const auto pre = header.string("tokenizer.ggml.pre").value_or("");
-    if (*model == "gemma4" || (*model == "llama" && pre == "gemma4")) return {};
+    if (*model == "gemma4" || (*model == "llama" && pre == "gemma4")) return Scheme::merges;
+    if (*model == "llama") {
+        if (!has_everything()) return fail(Code::needs_everything, "this is a vocabulary of the Gemma 3 family");
+        return Scheme::scores;
+    }
     return fail(Code::unsupported,
-                "the vocabulary is of the kind '{}' (pre-tokenizer '{}'); only Gemma 4's, 'gemma4', can be read",
+                "the vocabulary is of the kind '{}' (pre-tokenizer '{}'); only Gemma 4's, 'gemma4', and Gemma 3's, "
+                "'llama', can be read",
                 printable(*model), printable(pre));
+}
+
+// Files of Gemma 3 may name more tokens than the model has rows for: those of pictures.
+uint64_t rows_of_tokens(const gguf::Header& header) {
+    const gguf::TensorInfo* rows = header.find_tensor("token_embd.weight");
+    return rows == nullptr || rows->ne[1] == 0 ? kMaxTokens : rows->ne[1];
 }
 
 }  // namespace
@@ -102,12 +119,13 @@ Result<gguf::Array> string_array(const gguf::Header& header, std::string_view ke
 }
 
 Result<Vocabulary> Vocabulary::read(const gguf::Header& header) {
-    TRY(check_model(header));
     Vocabulary vocabulary;
+    vocabulary.scheme_ = TRY(read_scheme(header));
     TRY(vocabulary.read_texts(header));
     TRY(vocabulary.read_kinds(header));
     TRY(vocabulary.find_bytes());
     TRY(vocabulary.find_bos(header));
+    TRY(vocabulary.find_eos(header));
     TRY(vocabulary.find_ends(header));
     return vocabulary;
 }
@@ -116,10 +134,13 @@ Status Vocabulary::read_texts(const gguf::Header& header) {
     static_assert(gguf::kMaxHeaderBytes <= 0xFFFFFFFFu, "offsets into the header are kept in 32 bits");
     const gguf::Array tokens = TRY(string_array(header, "tokenizer.ggml.tokens", kMaxTokens));
     bytes_ = header.bytes;
-    offsets_.reserve(size_t(tokens.size()));
-    index_ = HashIndex(size_t(tokens.size()));
+    const bool is_gemma3 = has_everything() && scheme_ == Scheme::scores;
+    const uint64_t count = is_gemma3 ? std::min(tokens.size(), rows_of_tokens(header)) : tokens.size();
+    offsets_.reserve(size_t(count));
+    index_ = HashIndex(size_t(count));
     bool indexed = true;
     tokens.for_each_string([&](uint64_t id, std::string_view text) {
+        if (id >= count) return;
         offsets_.push_back(uint32_t(reinterpret_cast<const uint8_t*>(text.data()) - bytes_->data() - 8));
         if (text.empty() || !indexed) return;  // no piece of text is empty
         const uint32_t first = index_.find_or_add(hash_text(text), uint32_t(id),
@@ -138,7 +159,8 @@ Status Vocabulary::read_kinds(const gguf::Header& header) {
         if (!types || types->element_type() == ValueType::string || types->element_type() == ValueType::array) {
             return fail(Code::bad_file, "tokenizer.ggml.token_type should be an array of integers");
         }
-        if (types->size() != size()) {
+        const bool enough = scheme_ == Scheme::scores ? types->size() >= size() : types->size() == size();
+        if (!enough) {
             return fail(Code::bad_file, "the vocabulary has {} tokens, but tokenizer.ggml.token_type has {} elements",
                         size(), types->size());
         }
@@ -150,6 +172,10 @@ Status Vocabulary::read_kinds(const gguf::Header& header) {
             }
             kinds_[id] = kind_from_file(*type);
         }
+    }
+    if (has_everything() && scheme_ == Scheme::scores) {
+        for (uint32_t id = 0; id < size(); ++id) kinds_[id] = gemma3_kind(text(id), kinds_[id]);
+        return {};
     }
     for (const KnownToken& known : kKnownTokens) {
         if (const auto id = find(known.text)) kinds_[*id] = known.kind;
@@ -192,8 +218,24 @@ Status Vocabulary::find_bos(const gguf::Header& header) {
     return {};
 }
 
+Status Vocabulary::find_eos(const gguf::Header& header) {
+    const gguf::Value* adds = header.find("tokenizer.ggml.add_eos_token");
+    adds_eos_ = adds != nullptr && adds->as_bool() == true;
+    if (const auto id = find("<eos>")) {
+        eos_ = *id;
+        return {};
+    }
+    const auto id = header.integer("tokenizer.ggml.eos_token_id");
+    if (id && *id >= 0 && *id < int64_t(size())) {
+        eos_ = uint32_t(*id);
+        return {};
+    }
+    if (!adds_eos_) return {};
+    return fail(Code::bad_file, "texts should end with a token, but the vocabulary has no eos_token_id and no <eos>");
+}
+
 Status Vocabulary::find_ends(const gguf::Header& header) {
-    for (const std::string_view text : kEndTexts) {
+    for (const std::string_view text : scheme_ == Scheme::scores ? kGemma3EndTexts : kEndTexts) {
         if (const auto id = find(text)) ends_.push_back(*id);
     }
     if (const gguf::Value* value = header.find("tokenizer.ggml.eos_token_id")) {

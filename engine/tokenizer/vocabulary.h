@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "gguf/header.h"
 #include "tokenizer/hash_index.h"
+#include "tokenizer/token_kind.h"
 
 namespace lapidary::tokenizer {
 
@@ -18,18 +19,17 @@ namespace lapidary::tokenizer {
 inline constexpr uint64_t kMaxTokens = 1 << 20;
 inline constexpr uint64_t kMaxMerges = 1 << 21;
 
-enum class TokenKind : uint8_t {
-    normal,        // text; the space mark stands for a space
-    unknown,       // like control
-    control,       // structure of a conversation: matched in input and shown in output only when asked for
-    user_defined,  // matched in input and shown in output always
-    byte,          // one byte, written <0xXX>
+// How pieces of text become tokens, and so what a token's text means.
+enum class Scheme : uint8_t {
+    merges,  // Gemma 4: a list of merges
+    scores,  // Gemma 3: SentencePiece, tokens with scores
 };
 
 class Vocabulary {
   public:
     static Result<Vocabulary> read(const gguf::Header& header);
 
+    [[nodiscard]] Scheme scheme() const { return scheme_; }
     [[nodiscard]] uint32_t size() const { return uint32_t(offsets_.size()); }
     [[nodiscard]] std::string_view text(uint32_t id) const {
         const uint8_t* at = bytes_->data() + offsets_[id];
@@ -45,6 +45,9 @@ class Vocabulary {
     }
 
     [[nodiscard]] uint32_t bos() const { return bos_; }
+    // What follows a text that is to be embedded: files of embedding models ask for it.
+    [[nodiscard]] uint32_t eos() const { return eos_; }
+    [[nodiscard]] bool adds_eos() const { return adds_eos_; }
     [[nodiscard]] const std::vector<uint32_t>& ends() const { return ends_; }
     [[nodiscard]] uint32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
     // Only for a token of kind byte.
@@ -57,15 +60,19 @@ class Vocabulary {
     Status read_kinds(const gguf::Header& header);
     Status find_bytes();
     Status find_bos(const gguf::Header& header);
+    Status find_eos(const gguf::Header& header);
     Status find_ends(const gguf::Header& header);
     Status add_end(int64_t id, std::string_view key);
 
     std::shared_ptr<const Bytes> bytes_;
     std::vector<uint32_t> offsets_;  // of each text's length word, which its bytes follow
     std::vector<TokenKind> kinds_;
+    Scheme scheme_ = Scheme::merges;
     HashIndex index_;
     bool texts_differ_ = true;
     uint32_t bos_ = 0;
+    uint32_t eos_ = 0;
+    bool adds_eos_ = false;
     std::vector<uint32_t> ends_;  // sorted
     std::array<uint32_t, 256> byte_tokens_{};
 };

@@ -55,7 +55,8 @@ int32_t number_in(std::string_view text) {
 }
 
 // A complete vocabulary of bytes and a few letters, and what the lines add to it: `tTOKEN`, `kKIND` of the token before,
-// `mMERGE`, `bID` that begins a text, `eID` that ends one, `-` instead of the bytes, `?MODEL` of tokenizer.
+// `mMERGE`, `sSCORE` of the token before, `bID` that begins a text, `eID` that ends one, `-` instead of the bytes, `?MODEL`
+// of tokenizer.
 void fuzz_lines(uint8_t bits, std::string_view lines) {
     std::vector<std::string> tokens = {"<pad>", "<eos>", "<bos>", "<unk>", "<|turn>", "<turn|>", "</s>", "▁"};
     if ((bits & 1) == 0) {
@@ -66,6 +67,7 @@ void fuzz_lines(uint8_t bits, std::string_view lines) {
     }
     for (const char c : {'a', 'b', 'c'}) tokens.emplace_back(1, c);
     std::vector<int32_t> kinds(tokens.size(), 1);
+    std::vector<float> scores(tokens.size(), 0);
     std::vector<std::string> merges = {"a b"};
     std::vector<int32_t> ends;
     std::string model = "gemma4";
@@ -80,7 +82,9 @@ void fuzz_lines(uint8_t bits, std::string_view lines) {
             case 't':
                 tokens.emplace_back(rest);
                 kinds.push_back(1);
+                scores.push_back(-float(scores.size()));
                 break;
+            case 's': scores.back() = float(number_in(rest)); break;
             case 'k': kinds.back() = number_in(rest); break;
             case 'm': merges.emplace_back(rest); break;
             case 'b': bos = number_in(rest); break;
@@ -94,6 +98,7 @@ void fuzz_lines(uint8_t bits, std::string_view lines) {
     writer.set_strings("tokenizer.ggml.tokens", tokens);
     if ((bits & 2) == 0) writer.set_i32s("tokenizer.ggml.token_type", kinds);
     writer.set_strings("tokenizer.ggml.merges", merges);
+    writer.set_f32s("tokenizer.ggml.scores", scores);
     if ((bits & 4) == 0) writer.set_i32("tokenizer.ggml.bos_token_id", bos);
     if (!ends.empty()) writer.set_i32s("tokenizer.ggml.eos_token_ids", ends);
     if (const auto header = testing::header_of(writer)) check_tokenizer(*header);

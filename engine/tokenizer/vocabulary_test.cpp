@@ -34,8 +34,8 @@ TEST(Vocabulary, RefusesOtherKindsAndNamesThem) {
     vocabulary.set("tokenizer.ggml.model", TestVocabulary::text("gpt2"));
     vocabulary.set("tokenizer.ggml.pre", TestVocabulary::text("qwen2"));
     expect_refusal(vocabulary, Code::unsupported, "'gpt2' (pre-tokenizer 'qwen2')");
-    vocabulary.set("tokenizer.ggml.model", TestVocabulary::text("llama"));
-    expect_refusal(vocabulary, Code::unsupported, "'llama'");
+    vocabulary.set("tokenizer.ggml.model", TestVocabulary::text("bert"));
+    expect_refusal(vocabulary, Code::unsupported, "'bert'");
     vocabulary.set("tokenizer.ggml.model", TestVocabulary::number(7));
     expect_refusal(vocabulary, Code::bad_file, "tokenizer.ggml.model");
 }

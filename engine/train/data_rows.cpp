@@ -7,6 +7,7 @@
 #include "chat/markers.h"
 #include "chat/message.h"
 #include "chat/text.h"
+#include "infer/turns.h"
 
 namespace lapidary::train {
 namespace {
@@ -131,10 +132,12 @@ Result<Example> example_from_chat(const Chat& chat, const Json& tools, float wei
                                   const tokenizer::Tokenizer& tokenizer, const RowOptions& options) {
     const chat::Conversation conversation = TRY(chat::conversation_from_json(chat.messages, tools));
     TRY(check_media(conversation));
-    const chat::Prompt prompt = TRY(chat::render_pieces(conversation, {.size = options.size,
-                                                                       .thinking = thinks(conversation),
-                                                                       .generation = chat::GenerationPrompt::none,
-                                                                       .as_generated = true}));
+    const chat::Prompt prompt = TRY(chat::render_pieces(
+        conversation, {.turns = infer::turns_of(tokenizer),
+                       .size = options.size,
+                       .thinking = thinks(conversation) && infer::turns_of(tokenizer) == chat::Turns::gemma4,
+                       .generation = chat::GenerationPrompt::none,
+                       .as_generated = true}));
     // What the model is given and what it writes are tokenized apart, as they are when it answers.
     Example example;
     std::vector<float> counts;  // of each token
