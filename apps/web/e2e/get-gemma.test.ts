@@ -32,7 +32,7 @@ before(async () => {
             architecture: 'gemma4',
             downloads: 5,
         },
-        'someone/gemma-3-old-GGUF': { files: { 'old-Q4_0.gguf': bytes }, architecture: 'gemma3', downloads: 3 },
+        'someone/gemma-2-old-GGUF': { files: { 'old-Q4_0.gguf': bytes }, architecture: 'gemma2', downloads: 3 },
         'someone/gemma-locked-GGUF': { files: { 'locked-Q4_0.gguf': bytes }, licence: 'gemma', architecture: 'gemma4', gated: 'manual' },
     });
 });
@@ -169,7 +169,7 @@ test('the search shows what fits, what cannot be read and what is locked; a sour
         await page.getByRole('searchbox').press('Enter');
         const rows = page.locator('.hub .model');
         await rows.nth(2).waitFor();
-        assert.match(await rows.filter({ hasText: 'gemma-3-old' }).innerText(), /‘gemma3’ model: Lapidary runs Gemma 4/);
+        assert.match(await rows.filter({ hasText: 'gemma-2-old' }).innerText(), /‘gemma2’ model: Lapidary runs Gemma 4/);
         const two = rows.filter({ hasText: 'gemma-4-two' });
         await two.getByRole('combobox').selectOption('two-Q8_0.gguf');
         await two.getByRole('button', { name: /^Get:/ }).click();

@@ -36,6 +36,7 @@ test('a model is found by every one of its names', () => {
         assert.equal(findEntry(name)?.id, 'gemma-4-e2b', name);
     }
     assert.equal(findEntry('builtin')?.id, 'storyteller');
+    assert.equal(findEntry('270m')?.id, 'gemma-3-270m');
     assert.equal(findEntry('gemma'), undefined);
 });
 
@@ -47,7 +48,11 @@ const files: [name: string, id: string | undefined, quantisation: string | undef
     ['gemma-4-26B-A4B-it-UD-Q4_K_XL.gguf', 'gemma-4-26b-a4b', 'UD-Q4_K_XL'],
     ['gemma-4-31B-it-IQ4_XS-00001-of-00002.gguf', 'gemma-4-31b', 'IQ4_XS'],
     ['q8_0/gemma-4-31B-it-bf16.gguf', 'gemma-4-31b', 'BF16'],
-    ['gemma-3-4b-it-Q4_K_M.gguf', undefined, 'Q4_K_M'],
+    ['gemma-3-4b-it-Q4_K_M.gguf', 'gemma-3-4b', 'Q4_K_M'],
+    ['gemma-3-270m-it-Q8_0.gguf', 'gemma-3-270m', 'Q8_0'],
+    ['gemma-3-27b-it-Q4_K_M.gguf', undefined, 'Q4_K_M'],
+    ['gemma-3n-E2B-it-Q4_K_M.gguf', undefined, 'Q4_K_M'],
+    ['embeddinggemma-300M-Q8_0.gguf', 'embeddinggemma', 'Q8_0'],
     ['model.gguf', undefined, undefined],
 ];
 for (const [name, id, quantisation] of files) {
@@ -101,8 +106,9 @@ test('the one that is offered is the largest that is still quick, and never one 
     assert.equal(recommend(catalogue, gpu(80, 3e12))?.id, 'gemma-4-31b');
     assert.equal(recommend(catalogue, gpu(80, 1e11))?.id, 'gemma-4-26b-a4b', 'the 31B would be slow');
     assert.equal(recommend(catalogue, gpu(8))?.id, 'gemma-4-e2b', 'nobody knows how fast it is');
-    assert.equal(recommend(catalogue, gpu(1, 1e11)), undefined);
-    assert.equal(recommend(catalogue, { backend: 'cpu', estimatedMemory: 64e9 }), undefined);
+    assert.equal(recommend(catalogue, gpu(1, 1e11))?.id, 'gemma-3-270m');
+    assert.equal(recommend(catalogue, { backend: 'cpu', estimatedMemory: 64e9 })?.id, 'gemma-3-1b');
+    assert.equal(recommend(catalogue, gpu(0.3, 1e11)), undefined);
 });
 
 test('a file of a search is weighed like its row of the catalogue, others as if all were read', () => {

@@ -70,6 +70,13 @@ export function canRead(architecture: string): boolean {
     return readableArchitectures.includes(architecture);
 }
 
+/** Why files that say so cannot be run, in a sentence without a full stop; undefined when they can. */
+export function whyUnreadable(architecture: string): string | undefined {
+    if (canRead(architecture)) return undefined;
+    if (architecture === 'gemma3n') return 'it is Gemma 3n, another architecture than Gemma 3, and not supported: try Gemma 4 E2B or E4B';
+    return `it is a '${architecture}' model; Lapidary runs Gemma 4, Gemma 3 and EmbeddingGemma`;
+}
+
 /** By its id, one of its names or its title. */
 export function findEntry(name: string): CatalogueEntry | undefined {
     const wanted = name.trim().toLowerCase();
@@ -79,8 +86,11 @@ export function findEntry(name: string): CatalogueEntry | undefined {
 /** The row whose file this is, or a file like it: by what it is called. */
 export function entryOfFile(fileName: string): CatalogueEntry | undefined {
     const words = fileName.toLowerCase();
-    if (!/gemma[-_ ]?4/.test(words)) return undefined;
+    if (/embedding[-_ ]?gemma/.test(words)) return findEntry('embeddinggemma');
+    const family = /gemma[-_ ]?([34])(?![0-9n])/.exec(words)?.[1];
+    if (family === undefined) return undefined;
+    const rows = catalogue.filter((entry) => entry.family === `Gemma ${family}`);
     // `26b` before `12b` and `a4b`: the longest name that is in there.
-    const fits = catalogue.filter(({ variant }) => new RegExp(`(^|[^0-9a-z])${variant.toLowerCase()}([^0-9a-z]|$)`).test(words));
-    return fits.sort((a, b) => b.variant.length - a.variant.length)[0] ?? (/26b/.test(words) ? findEntry('26b') : undefined);
+    const fits = rows.filter(({ variant }) => new RegExp(`(^|[^0-9a-z])${variant.toLowerCase()}([^0-9a-z]|$)`).test(words));
+    return fits.sort((a, b) => b.variant.length - a.variant.length)[0] ?? (family === '4' && /26b/.test(words) ? findEntry('26b') : undefined);
 }

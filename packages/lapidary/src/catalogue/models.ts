@@ -6,7 +6,7 @@
 import type { CatalogueEntry, Licence } from './catalogue.js';
 
 /** What `general.architecture` may say for the engine to run it. Rows of others wait here unseen. */
-export const readableArchitectures: readonly string[] = ['gemma4'];
+export const readableArchitectures: readonly string[] = ['gemma4', 'gemma3', 'gemma-embedding'];
 
 const apache: Licence = {
     id: 'apache-2.0',
@@ -18,6 +18,18 @@ const apache: Licence = {
         'It comes without a warranty.',
     ],
     mustAgree: false,
+};
+
+const gemmaTerms: Licence = {
+    id: 'gemma',
+    name: 'Gemma Terms of Use',
+    url: 'https://ai.google.dev/gemma/terms',
+    summary: [
+        'You may use, change and share it, also for money.',
+        'Not for what its Prohibited Use Policy lists; who shares it passes these terms on.',
+        'It comes without a warranty, and Google may restrict what breaks the terms.',
+    ],
+    mustAgree: true,
 };
 
 const storytellerLicence: Licence = {
@@ -50,6 +62,93 @@ export const models: readonly CatalogueEntry[] = [
         tiers: ['phone', 'laptop', 'gpu'],
         sources: [{ kind: 'builtin' }],
         named: 'it comes with Lapidary',
+    },
+    {
+        id: 'gemma-3-270m',
+        names: ['270m', 'gemma3:270m'],
+        family: 'Gemma 3',
+        title: 'Gemma 3 270M',
+        variant: '270M',
+        architecture: 'gemma3',
+        parameters: '268M',
+        quantisation: 'Q4_K_M',
+        abilities: ['chat', 'languages'],
+        about: 'the smallest: quick on any phone, knows little, and is made for fine-tuning',
+        licence: gemmaTerms,
+        bytes: { about: 253_000_000, table: 0, conversation: 21_000_000, read: 253_000_000 },
+        context: 32_768,
+        tiers: ['phone', 'laptop', 'gpu'],
+        sources: [
+            { kind: 'huggingface', repository: 'unsloth/gemma-3-270m-it-GGUF', file: 'gemma-3-270m-it-Q4_K_M.gguf' },
+            { kind: 'huggingface', repository: 'ggml-org/gemma-3-270m-it-GGUF' },
+            { kind: 'ollama', name: 'gemma3:270m' },
+        ],
+        named: 'repositories are named by many public projects, the file by its pattern',
+    },
+    {
+        id: 'embeddinggemma',
+        names: ['embeddinggemma:300m', 'embedding-gemma'],
+        family: 'EmbeddingGemma',
+        title: 'EmbeddingGemma',
+        variant: '300M',
+        architecture: 'gemma-embedding',
+        parameters: '308M',
+        quantisation: 'Q8_0',
+        abilities: ['embeddings', 'languages'],
+        about: 'turns texts into vectors, for searching by meaning; it does not chat',
+        licence: gemmaTerms,
+        bytes: { about: 330_000_000, table: 0, conversation: 20_000_000, read: 330_000_000 },
+        context: 2048,
+        tiers: ['phone', 'laptop', 'gpu'],
+        // Files that were converted without the two dense layers are refused when they are opened.
+        sources: [
+            { kind: 'ollama', name: 'embeddinggemma' },
+            { kind: 'huggingface', repository: 'ggml-org/embeddinggemma-300M-GGUF', file: 'embeddinggemma-300M-Q8_0.gguf' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'gemma-3-1b',
+        names: ['1b', 'gemma3:1b'],
+        family: 'Gemma 3',
+        title: 'Gemma 3 1B',
+        variant: '1B',
+        architecture: 'gemma3',
+        parameters: '1B',
+        quantisation: 'Q4_K_M',
+        abilities: ['chat', 'languages'],
+        about: 'answers simple questions on a phone',
+        licence: gemmaTerms,
+        bytes: { about: 806_058_240, table: 0, conversation: 29_000_000, read: 806_058_240 },
+        context: 32_768,
+        tiers: ['phone', 'laptop', 'gpu'],
+        sources: [
+            { kind: 'huggingface', repository: 'ggml-org/gemma-3-1b-it-GGUF', file: 'gemma-3-1b-it-Q4_K_M.gguf' },
+            { kind: 'huggingface', repository: 'google/gemma-3-1b-it-qat-q4_0-gguf', file: 'gemma-3-1b-it-q4_0.gguf' },
+            { kind: 'ollama', name: 'gemma3:1b' },
+        ],
+        named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'gemma-3-4b',
+        names: ['gemma3:4b'],
+        family: 'Gemma 3',
+        title: 'Gemma 3 4B',
+        variant: '4B',
+        architecture: 'gemma3',
+        parameters: '3.9B',
+        quantisation: 'Q4_K_M',
+        abilities: ['chat', 'languages'],
+        about: 'the older sister of Gemma 4 E2B; text only, its image tower is not supported',
+        licence: gemmaTerms,
+        bytes: { about: 2_490_000_000, table: 0, conversation: 205_000_000, read: 2_490_000_000 },
+        context: 131_072,
+        tiers: ['laptop', 'gpu'],
+        sources: [
+            { kind: 'huggingface', repository: 'ggml-org/gemma-3-4b-it-GGUF', file: 'gemma-3-4b-it-Q4_K_M.gguf' },
+            { kind: 'ollama', name: 'gemma3:4b' },
+        ],
+        named: 'repository and file are named by many public projects',
     },
     {
         id: 'gemma-4-e2b',

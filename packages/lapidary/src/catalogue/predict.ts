@@ -104,7 +104,7 @@ export function weightOf(fileName: string, bytes: number): Weight {
 
 /**
  * The one to offer: the largest that answers questions, fits with memory left, and is written with ten tokens a second
- * or more; where nobody can tell how fast it would be, the smallest that fits. Undefined when nothing does.
+ * or more; where nobody can tell how fast it would be, the largest for phones that fits. Undefined when nothing does.
  */
 export function recommend(entries: readonly CatalogueEntry[], device: Device): CatalogueEntry | undefined {
     const able = entries
@@ -113,5 +113,6 @@ export function recommend(entries: readonly CatalogueEntry[], device: Device): C
         .filter(({ prediction }) => prediction.fits)
         .sort((a, b) => a.entry.bytes.about - b.entry.bytes.about);
     const quick = able.filter(({ prediction: { verdict, tokensPerSecond = 0 } }) => verdict === 'fits' && tokensPerSecond >= 10);
-    return (quick.at(-1) ?? able[0])?.entry;
+    const unknown = able.filter(({ entry }) => entry.tiers.includes('phone')).at(-1) ?? able[0];
+    return (quick.at(-1) ?? unknown)?.entry;
 }

@@ -180,7 +180,7 @@ test('a search finds what there is, with sizes, and says what cannot be run', as
     const repositories = {
         'a/gemma-4-E2B-GGUF': e2b,
         'b/gemma-4-E4B-GGUF': { ...several, gated: 'auto' as const },
-        'c/gemma-3-GGUF': { ...e2b, architecture: 'gemma3', licence: 'gemma' },
+        'c/gemma-3n-GGUF': { ...e2b, architecture: 'gemma3n', licence: 'gemma' },
         'd/llama-GGUF': { ...e2b, architecture: 'llama' },
     };
     await withHub(repositories, async (server, options) => {
@@ -189,7 +189,7 @@ test('a search finds what there is, with sizes, and says what cannot be run', as
         assert.deepEqual(found.map(({ gated }) => gated), [true, false]);
         assert.equal(found[1]?.models[0]?.bytes, 7);
         assert.equal(found[0]?.downloads, 50);
-        const [three] = await searchHub('gemma-3', options);
+        const [three] = await searchHub('gemma-3n', options);
         assert.equal(three?.readable, false);
         assert.equal(three?.licence?.mustAgree, true);
         assert.equal((await searchHub('llama', { ...options, everything: true })).length, 1);

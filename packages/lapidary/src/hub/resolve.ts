@@ -1,5 +1,5 @@
 // From what a person wrote to what has to be downloaded: addresses, sizes, digests, licence. Nothing is downloaded yet.
-import { entryOfFile, findEntry, canRead, type CatalogueEntry, type CatalogueSource, type Licence } from '../catalogue/catalogue.js';
+import { entryOfFile, findEntry, whyUnreadable, type CatalogueEntry, type CatalogueSource, type Licence } from '../catalogue/catalogue.js';
 import { quantisationOf } from '../catalogue/quantisation.js';
 import { LapidaryError } from '../error.js';
 import type { JsonObject } from '../json.js';
@@ -167,7 +167,7 @@ async function resolveHub(
         checked: files.every(({ sha256 }) => sha256 !== undefined),
         licence: found.licence,
         gated: found.gated,
-        problem: readable === false ? `it is a '${architecture}' model; Lapidary runs Gemma 4` : undefined,
+        problem: readable === false && architecture !== undefined ? whyUnreadable(architecture) : undefined,
         others: found.models.filter((other) => other !== model),
     };
 }
@@ -243,7 +243,7 @@ async function resolveOllama(wanted: ModelName, places: Places, options: AskOpti
         bytes: files.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
         checked: true,
         licence: found.licence === undefined ? undefined : licenceOfText(found.licence, page),
-        problem: family !== undefined && !canRead(family) ? `it is a '${family}' model; Lapidary runs Gemma 4` : undefined,
+        problem: family === undefined ? undefined : whyUnreadable(family),
         params: found.params,
         system: found.system,
     };

@@ -12,7 +12,9 @@ import { ModelRow } from './row.js';
 import * as words from './words.js';
 
 /** What has to be downloaded. */
-export const offered: readonly CatalogueEntry[] = catalogue.filter(({ sources }) => sources.every(({ kind }) => kind !== 'builtin'));
+export const offered: readonly CatalogueEntry[] = catalogue.filter(
+    ({ sources, abilities }) => abilities.includes('chat') && sources.every(({ kind }) => kind !== 'builtin'),
+);
 
 export function Catalogue({ probe, library }: { probe: Probe | undefined; library: Library }) {
     const [everything, setEverything] = useState(false);

@@ -134,7 +134,7 @@ export const anotherServer = 'Another server';
 export const anotherServerAbout = 'OpenAI or Ollama';
 export const files = (count: number) => (count === 1 ? '1 file' : `${count} files`);
 export const downloads = (count: number) => `${count.toLocaleString('en')} downloads`;
-export const unreadable = (architecture: string) => `A ‘${architecture}’ model: Lapidary runs Gemma 4.`;
+export const unreadable = (architecture: string) => `A ‘${architecture}’ model: Lapidary runs Gemma 4 and Gemma 3.`;
 export const load = 'Load';
 export const onThisComputer = 'Ollama on this computer';
 export const noOllama = 'Ollama, a program that runs models, has downloaded none here. “ollama pull gemma4:e2b” in a terminal gets one.';
