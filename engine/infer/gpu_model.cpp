@@ -210,6 +210,15 @@ std::vector<float> GpuModel::vector(const Weight& weight) const {
     return it == vectors_.end() ? std::vector<float>{} : it->second;
 }
 
+std::vector<float> GpuModel::head_norms(uint32_t layer) const {
+    const model::LayerWeights& names = table_->layers[layer];
+    std::vector<float> norms = vector(names.attn_q_norm);
+    for (float& value : norms) value *= config_->attention_scale;
+    const std::vector<float> keys = vector(names.attn_k_norm);
+    norms.insert(norms.end(), keys.begin(), keys.end());
+    return norms;
+}
+
 Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
     token_embd = CO_TRY(co_await loader.matrix({&table_->token_embd}));
     output = CO_TRY(co_await loader.matrix({&table_->output}));

@@ -55,6 +55,8 @@ class GpuModel {
 
     // A small weight as floats, kept on the CPU: programs combine them into what a kernel binds.
     [[nodiscard]] std::vector<float> vector(const model::Weight& weight) const;
+    // The norms of a layer's queries, with the scale of attention in it, and of its keys.
+    [[nodiscard]] std::vector<float> head_norms(uint32_t layer) const;
 
     kernels::Weights token_embd;
     kernels::Weights output;                    // pieces empty: token_embd is the head

@@ -397,6 +397,7 @@ void GpuOps::qk_norm_rope_store(const Attention& a, Tensor qkv) {
                                           .visible = a.visible,
                                           .owns_kv = a.owns_kv,
                                           .values_are_keys = a.values_are_keys,
+                                          .norms_values = a.norms_values,
                                           .eps = config().norm_epsilon,
                                           .rows = rows_});
 }
@@ -414,6 +415,7 @@ Splits GpuOps::flash_decode(const Attention& a, Tensor qkv) {
                                       .max_keys = a.max_keys,
                                       .owns_kv = a.owns_kv,
                                       .values_are_keys = a.values_are_keys,
+                                      .norms_values = a.norms_values,
                                       .eps = config().norm_epsilon,
                                       .max_splits = splits,
                                       .splits = values,

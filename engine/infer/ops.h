@@ -50,6 +50,7 @@ struct Attention {
     bool sliding = false;
     bool owns_kv = true;           // else another layer has stored them
     bool values_are_keys = false;  // values are the raw keys
+    bool norms_values = true;
 };
 
 struct Experts {

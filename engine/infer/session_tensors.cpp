@@ -76,12 +76,9 @@ Result<SessionTensors> SessionTensors::create(kernels::Resources& resources, con
 
     t.frequencies = TRY(rope_frequencies(resources, model));
     for (uint32_t i = 0; i < config.layers.size(); ++i) {
-        const model::LayerWeights& names = model.table().layers[i];
         t.kv.push_back(config.owns_kv(i) ? TRY(allocate_kv(resources, config, config.layers[i], context))
                                          : kernels::KvView{});
-        t.head_norms.push_back(
-            {.at = TRY(resources.floats(
-                 kernels::joined({model.vector(names.attn_q_norm), model.vector(names.attn_k_norm)}), "head norms"))});
+        t.head_norms.push_back({.at = TRY(resources.floats(model.head_norms(i), "head norms"))});
     }
     return t;
 }

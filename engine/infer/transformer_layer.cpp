@@ -49,7 +49,8 @@ Attention TransformerLayer::heads(const Pass& pass) const {
             .max_keys = shape_.sliding ? window : pass.context,
             .sliding = shape_.sliding,
             .owns_kv = model_.config.owns_kv(index_),
-            .values_are_keys = !w_.attn_v.present()};
+            .values_are_keys = !w_.attn_v.present(),
+            .norms_values = model_.config.norms_values};
 }
 
 Experts TransformerLayer::experts() const {

@@ -177,10 +177,7 @@ Result<TrainTensors> TrainTensors::create(kernels::Resources& resources, const i
     out.dnormed = TRY(rows(d, "d normed"));
     out.dpicked = TRY(rows(d, "d rows"));
     for (uint32_t i = 0; i < layers; ++i) {
-        const model::LayerWeights& names = model.table().layers[i];
-        const std::vector<float> norms =
-            kernels::joined({model.vector(names.attn_q_norm), model.vector(names.attn_k_norm)});
-        out.head_norms.push_back({.at = TRY(resources.floats(norms, "head norms"))});
+        out.head_norms.push_back({.at = TRY(resources.floats(model.head_norms(i), "head norms"))});
         const uint64_t width = 2 * uint64_t(config.layers[i].kv_width());
         const bool owns = config.owns_kv(i);
         out.kv.push_back(owns ? TRY(rows(width, "keys and values")) : gpu::Tensor{});

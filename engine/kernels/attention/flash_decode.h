@@ -44,6 +44,7 @@ struct FlashDecode {
     uint32_t max_keys = 0;  // that the token can see
     bool owns_kv = true;
     bool values_are_keys = false;  // v is the raw k
+    bool norms_values = true;
     float eps = 1e-6f;
     uint32_t max_splits = 1;
     gpu::Tensor splits, stats;  // [heads, max_splits, head_dim], [heads, max_splits] of (max, sum)
@@ -57,6 +58,7 @@ struct FlashDecode {
         c.kKOffset = shape.q_width();
         c.kVOffset = shape.q_width() + (values_are_keys ? 0 : shape.kv_width());
         c.kOwns = owns_kv;
+        c.kNormsValues = norms_values;
         c.kEps = eps;
         c.kHeadsPerGroup = division.heads;
         c.kStagedWarps = division.staged_warps;

@@ -9,7 +9,7 @@
 // caches: as rows.wgsl has them. kHeadDim: a multiple of 8, up to 512.
 // parts: [heads, kMaxSplits, kHeadDim]. stats: [heads, kMaxSplits] of (largest, sum).
 // kWindow 0: all keys up to the token; else the last kWindow of them, the token's own included.
-// kOwns 0: the layer uses another one's K and V. grid: (heads / kHeadsPerGroup, kMaxSplits).
+// kNormsValues 0: values are stored as they are. kOwns 0: the layer uses another one's K and V. grid: (heads / kHeadsPerGroup, kMaxSplits).
 //# import lib/common, $reduce, $kv, attention/visible_causal, kv/rows
 override kHeads: u32;
 override kKvHeads: u32;
@@ -17,6 +17,7 @@ override kHeadDim: u32;
 override kKOffset: u32 = 0u;
 override kVOffset: u32 = 0u;
 override kOwns: u32 = 0u;
+override kNormsValues: u32 = 1u;
 override kRing: u32;
 override kEps: f32 = 1e-6;
 override kHeadsPerGroup: u32 = 1u;  // 1 or 2
@@ -337,7 +338,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
                 running_max = max_warp(max(max_square(near, role), max_square(further, role)), t);
             }
             let sum = sum_warps(squares(near) + squares(further), t, kRoleWarps);
-            let inverse = inverseSqrt(sum / f32(kHeadDim) + kEps);
+            let norms = kNormsValues == 1u || role != kValueRole;
+            let inverse = select(1.0, inverseSqrt(sum / f32(kHeadDim) + kEps), norms);
             if (kRowScale && own_too && role >= kKeyRole && lane == 0u) {
                 absmax[(role - kKeyRole) * kSpans][warp % kRoleWarps] = sqrt(running_max) * inverse;
             }

@@ -16,6 +16,7 @@ struct QkNormRopeStore {
     Visible visible = {};
     bool owns_kv = true;
     bool values_are_keys = false;  // v is the raw k
+    bool norms_values = true;
     float eps = 1e-6f;
     uint32_t rows = 0;
 
@@ -28,6 +29,7 @@ struct QkNormRopeStore {
         c.kKOffset = shape.q_width();
         c.kVOffset = shape.q_width() + (values_are_keys ? 0 : shape.kv_width());
         c.kRing = kv.ring;
+        c.kNormsValues = norms_values;
         c.kEps = eps;
         Call<wgsl::qk_norm_rope_store> d(c);
         fill_visible(d, {.rows = visible.rows}, kv);  // how far a row sees is nothing to this kernel

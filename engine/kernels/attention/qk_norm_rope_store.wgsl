@@ -1,5 +1,6 @@
 // qk_norm_rope_store — what happens to Q, K and V between their projection and attention, one workgroup a head and token:
 //   q = rope(rms(q; q_norm)) in place;  k = rope(rms(k; k_norm)) → cache;  v = rms(v) → cache
+// or v as it is (kNormsValues 0).
 // qkv: [tokens, kStride] with q at 0, k at kKOffset, v at kVOffset (the same as k's where values are the raw keys).
 // norms: [2, head_dim], q's then k's. rates: [head_dim / 2], turns a position in three parts.
 // caches: as rows.wgsl has them.
@@ -13,6 +14,7 @@ override kKOffset: u32 = 0u;
 override kVOffset: u32 = 0u;
 override kRing: u32 = 1u;
 override kEps: f32 = 1e-6;
+override kNormsValues: u32 = 1u;
 const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
@@ -64,7 +66,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
             }
         }
     } else {
-        for (var i = t; i < kHeadDim; i += kThreads) { own[i] = qkv[base + i] * scale; }
+        for (var i = t; i < kHeadDim; i += kThreads) { own[i] = qkv[base + i] * select(1.0, scale, kNormsValues == 1u); }
     }
     if (is_q) { return; }
     workgroupBarrier();

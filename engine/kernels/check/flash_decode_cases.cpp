@@ -16,8 +16,9 @@ struct Shape {
     uint32_t ring;
     uint32_t window = 0;  // 0: all keys are seen
     KvFormat kv = KvFormat::f32;
-    bool owns = true;             // false: the layer uses another one's keys and values
-    bool raw_keys = false;        // values are the keys before their norm
+    bool owns = true;       // false: the layer uses another one's keys and values
+    bool raw_keys = false;  // values are the keys before their norm
+    bool norms_values = true;
     uint32_t heads_together = 1;  // query heads a workgroup takes
     uint32_t staged_warps = 2;    // whose outputs there is room for
     uint32_t max_splits = 8;      // there is room for
@@ -47,7 +48,8 @@ Token random_token(const Shape& s, std::span<const float> norms, Random& random)
         for (int i = 0; i < kTries; ++i) {
             std::vector<double> k = rms_norm(head_at(s.k_offset(), head), norms.last(s.dim));
             rope(k, s.position);
-            std::vector<double> v = rms_norm(head_at(s.v_offset(), head), {});
+            const auto raw = head_at(s.v_offset(), head);
+            std::vector<double> v = s.norms_values ? rms_norm(raw, {}) : std::vector<double>(raw.begin(), raw.end());
             if (i + 1 == kTries || (!undecided(s.kv, k) && !undecided(s.kv, v))) {
                 out.k.push_back(std::move(k));
                 out.v.push_back(std::move(v));
@@ -113,6 +115,7 @@ Case case_of(const Shape& s) {
                     .visible = {.window = s.window},
                     .owns_kv = s.owns,
                     .values_are_keys = s.raw_keys,
+                    .norms_values = s.norms_values,
                     .max_splits = s.max_splits,
                     .splits = t[6],
                     .stats = t[7],
@@ -127,6 +130,7 @@ Case described(const Shape& s) {
                        s.dim, s.heads_together, s.position, s.ring, s.window, s.max_splits, kv_format_name(s.kv));
     if (!s.owns) out.shape += ", another layer's keys";
     if (s.raw_keys) out.shape += ", values from keys";
+    if (!s.norms_values) out.shape += ", values as they are";
     return out;
 }
 
@@ -199,6 +203,9 @@ std::vector<Case> all() {
          .max_splits = 2},
         {650, 127});
     add(false, {.heads = 2, .kv_heads = 2, .dim = 40, .position = 0, .ring = 300, .kv = KvFormat::f16}, {258, 255});
+    add(false,
+        {.heads = 2, .kv_heads = 1, .dim = 40, .position = 0, .ring = 300, .kv = KvFormat::i16, .norms_values = false},
+        {70});
     add(false, {.heads = 2, .kv_heads = 1, .dim = 16, .position = 0, .ring = 80, .max_splits = 6}, {70, 63});
     add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70}, {66});
     add(false, {.heads = 1, .kv_heads = 1, .dim = 512, .position = 0, .ring = 70, .kv = KvFormat::q8}, {66});

@@ -17,6 +17,7 @@ struct Shape {
     uint32_t ring;
     KvFormat kv = KvFormat::f32;
     bool raw_keys = false;  // values are the keys before their norm
+    bool norms_values = true;
 
     [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
     [[nodiscard]] uint32_t v_offset() const { return (heads + (raw_keys ? 0 : kv_heads)) * dim; }
@@ -49,7 +50,9 @@ std::vector<Array> arrays_with(std::span<const float> norms, const Shape& s, Ran
         for (uint32_t head = 0; head < s.kv_heads; ++head) {
             std::vector<double> k = rms_norm(head_at(s.k_offset(), head), k_norm);
             rope(k, position);
-            const std::vector<double> v = rms_norm(head_at(s.v_offset(), head), {});
+            const auto raw = head_at(s.v_offset(), head);
+            const std::vector<double> v =
+                s.norms_values ? rms_norm(raw, {}) : std::vector<double>(raw.begin(), raw.end());
             keys.put(position, head, k);
             values.put(position, head, v);
             keys.expect(k_cache, position, head);
@@ -79,6 +82,7 @@ Case case_of(const Shape& s) {
                                        .kv = {.k = t[4], .v = t[5], .ring = s.ring},
                                        .owns_kv = s.kv_heads > 0,
                                        .values_are_keys = s.raw_keys,
+                                       .norms_values = s.norms_values,
                                        .rows = s.tokens + 1};
             })},
             .arrays = [s](Random& random) { return arrays_of(s, random); }};
@@ -89,6 +93,7 @@ Case described(const Shape& s) {
     out.shape = format("{}/{} heads of {}, {} tokens at {}, ring {}, {}", s.heads, s.kv_heads, s.dim, s.tokens,
                        s.position, s.ring, kv_format_name(s.kv));
     if (s.raw_keys) out.shape += ", values from keys";
+    if (!s.norms_values) out.shape += ", values as they are";
     return out;
 }
 
@@ -103,6 +108,14 @@ constexpr auto kShapes = std::to_array<Shape>({
     {.heads = 2, .kv_heads = 1, .dim = 40, .position = 5, .tokens = 9, .ring = 11, .kv = KvFormat::i16},
     {.heads = 5, .kv_heads = 0, .dim = 64, .position = 0, .tokens = 1, .ring = 9},
     {.heads = 2, .kv_heads = 2, .dim = 36, .position = 8190, .tokens = 17, .ring = 40, .raw_keys = true},
+    {.heads = 3,
+     .kv_heads = 1,
+     .dim = 64,
+     .position = 8,
+     .tokens = 5,
+     .ring = 20,
+     .kv = KvFormat::i16,
+     .norms_values = false},
 });
 
 // The rows of the two, as one array.
