@@ -5,6 +5,8 @@
 #include "api/api.h"
 #include "api/messages/session.h"
 #include "api/token_blob.h"
+#include "base/edition.h"
+#include "infer/gpu_encoder.h"
 #include "infer/gpu_runner.h"
 #include "infer/perplexity.h"
 #include "model/memory.h"
@@ -50,6 +52,9 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
                                         .kv = CO_TRY(kv_of(args.kv)),
                                         .block = uint32_t(args.block),
                                         .shares_scratch = args.share_scratch};
+        if (has_everything() && config->embedding) {
+            co_return with(CO_TRY(co_await infer::GpuEncoder::create(model.gpu_weights, options, call.cancel)));
+        }
         auto runner = CO_TRY(co_await infer::GpuRunner::create(model.gpu_weights, options, call.cancel));
         open->gpu = runner.get();
         co_return with(std::move(runner));

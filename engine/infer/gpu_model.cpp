@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/edition.h"
 #include "base/log.h"
 #include "model/memory.h"
 #include "quant/decode.h"
@@ -225,6 +226,10 @@ Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
     per_layer_model_proj = CO_TRY(co_await loader.matrix({&table_->per_layer_model_proj}));
     for (const Weight* v : {&table_->output_norm, &table_->rope_freqs, &table_->per_layer_proj_norm}) {
         CO_TRY(co_await loader.vector(*v));
+    }
+    if (has_everything()) {
+        dense_first = CO_TRY(co_await loader.matrix({&table_->dense.first}));
+        dense_second = CO_TRY(co_await loader.matrix({&table_->dense.second}));
     }
     for (const model::LayerWeights& layer : table_->layers) layers.push_back(CO_TRY(co_await loader.layer(layer)));
     CO_TRY(co_await loader.per_layer_table(table_->per_layer_token_embd, place));

@@ -64,6 +64,7 @@ class GpuModel {
     std::unique_ptr<TableRows> per_layer_rows;  // null: the table is on the GPU, or there is none
     kernels::Weights per_layer_model_proj;
     std::vector<GpuLayer> layers;
+    kernels::Weights dense_first, dense_second;  // of a model of embeddings
 
     [[nodiscard]] const kernels::Weights& head() const { return output.pieces.empty() ? token_embd : output; }
 

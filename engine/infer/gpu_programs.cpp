@@ -21,6 +21,17 @@ std::span<const uint8_t> bytes_of(std::span<const T> values) {
 
 }  // namespace
 
+Status check_heads(const model::Config& config, KvFormat kv) {
+    const uint64_t grain = kv_granularity(kv);
+    for (const model::LayerConfig& layer : config.layers) {
+        if (layer.head_dim <= 512 && layer.head_dim % grain == 0) continue;
+        return fail(Code::unsupported,
+                    "the GPU backend wants heads of up to 512 elements by {} to keep them as {}, not {}", grain,
+                    kv_format_name(kv), layer.head_dim);
+    }
+    return {};
+}
+
 decltype(&GpuAdapters::create) make_gpu_adapters = nullptr;
 
 GpuPrograms::GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options)
@@ -36,14 +47,7 @@ Task<Result<std::unique_ptr<GpuPrograms>>> GpuPrograms::create(std::shared_ptr<G
         co_return fail(Code::unsupported, "the GPU backend wants a width of a multiple of 64, not {}",
                        model->config().width);
     }
-    for (const model::LayerConfig& layer : model->config().layers) {
-        const uint64_t grain = kv_granularity(options.kv);
-        if (layer.head_dim > 512 || layer.head_dim % grain != 0) {
-            co_return fail(Code::unsupported,
-                           "the GPU backend wants heads of up to 512 elements by {} to keep them as {}, not {}", grain,
-                           kv_format_name(options.kv), layer.head_dim);
-        }
-    }
+    CO_TRY(check_heads(model->config(), options.kv));
     std::unique_ptr<GpuPrograms> out(new GpuPrograms(std::move(model), options));
     if (!options.shares_scratch) out->resources_.keep_scratch_apart();
     out->t_ = CO_TRY(SessionTensors::create(out->resources_, *out->model_, options.context));

@@ -26,6 +26,9 @@ struct GpuOptions {
     bool shares_scratch = true;
 };
 
+// Whether the kernels of attention can keep such heads.
+Status check_heads(const model::Config& config, KvFormat kv);
+
 class GpuPrograms {
   public:
     static constexpr std::array<uint32_t, 4> kBlocks = {1, 16, 128, kMaxBlock};

@@ -45,7 +45,7 @@ Attention TransformerLayer::heads(const Pass& pass) const {
     return {.layer = index_,
             .shape = {.heads = shape_.heads, .kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim},
             .kv = pass.kv[shape_.kv_layer],
-            .visible = {.window = window},
+            .visible = {.window = window, .rows = shape_.sliding ? pass.sees_sliding : pass.sees_full},
             .max_keys = shape_.sliding ? window : pass.context,
             .sliding = shape_.sliding,
             .owns_kv = model_.config.owns_kv(index_),

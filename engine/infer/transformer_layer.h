@@ -22,6 +22,9 @@ struct Pass {
     Depth depth = Depth::all;
     model::Region region = model::Region::prompt;
     gpu::Tensor normed = {};  // [rows, width]: where what the head reads goes
+    // What each row sees (visible_rows.wgsl), on full and on sliding layers, where that is not what text sees.
+    gpu::Tensor sees_full = {};
+    gpu::Tensor sees_sliding = {};
 };
 
 // A model as its layers see it: shapes, names, and the small weights, which are on the CPU.

@@ -5,4 +5,5 @@ import './on-gpu/kv.js';
 import './on-gpu/ledger.js';
 import './on-gpu/rows.js';
 import './on-gpu/scratch.js';
+import './on-gpu/embeddings.js';
 import './on-gpu/gradients.js';

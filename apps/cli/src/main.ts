@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { LapidaryError, messageOf } from 'lapidary';
 import { addAdapters } from './commands/adapters.js';
 import { addChat } from './commands/chat.js';
+import { addEmbed } from './commands/embed.js';
 import { addGenerate } from './commands/generate.js';
 import { addGradcheck } from './commands/gradcheck.js';
 import { addInspect } from './commands/inspect.js';
@@ -51,6 +52,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     // As help shows them: what people come for, then what they measure and check with.
     addChat(program, interrupts);
     addGenerate(program, interrupts);
+    addEmbed(program, interrupts);
     addServe(program, interrupts);
     addPull(program, interrupts);
     addSearch(program, interrupts);

@@ -50,7 +50,7 @@ export class ProgressLine {
 
     constructor(
         private readonly label: string,
-        private readonly unit: 'bytes' | 'tokens' | 'steps',
+        private readonly unit: 'bytes' | 'tokens' | 'steps' | 'texts',
         private readonly stream: Stream = process.stderr,
         private readonly now: () => number = () => performance.now(),
     ) {}
@@ -77,7 +77,7 @@ export class ProgressLine {
 
 export function describeProgress(
     label: string,
-    unit: 'bytes' | 'tokens' | 'steps',
+    unit: 'bytes' | 'tokens' | 'steps' | 'texts',
     done: number,
     total: number,
     seconds: number,

@@ -18,6 +18,7 @@ std::span<const Suite> suites() {
         {wgsl::flash_decode::module, flash_decode_cases::all},
         {wgsl::merge_splits::module, merge_splits_cases::all},
         {wgsl::gather_rows::module, gather_rows_cases::all},
+        {wgsl::pool_rows::module, pool_rows_cases::all},
         {wgsl::qk_norm_rope_store::module, qk_norm_rope_store_cases::all},
         {wgsl::add_rms_norm::module, add_rms_norm_cases::all},
         {wgsl::to_limbs::module, to_limbs_cases::all},

@@ -24,6 +24,7 @@ namespace moe_combine_cases { std::vector<Case> all(); }
 namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<Case> cross_entropy_backward(); }
 namespace gelu_gate_cases { std::vector<Case> gelu_gate(); std::vector<Case> gelu_gate_backward(); }
 namespace gather_rows_cases { std::vector<Case> all(); }
+namespace pool_rows_cases { std::vector<Case> all(); }
 namespace batched_gemm_cases { std::vector<Case> all(); }
 namespace qk_norm_rope_store_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace gemm_transposed_cases { std::vector<Case> all(); }

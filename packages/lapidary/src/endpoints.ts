@@ -5,7 +5,6 @@ import { Fold, Telling, type AnswerEvent, type Ended, type Score } from './answe
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
 import type { Words } from './dialects/dialect.js';
-import { LapidaryError } from './error.js';
 import type { Progress } from './model.js';
 import type {
     ChatCompletion,
@@ -21,7 +20,7 @@ import type {
     EmbeddingResponse,
 } from './openai.js';
 import type { CheckedCompletion } from './dialects/openai-completions-request.js';
-import { normalised } from './vectors.js';
+import { shortened } from './vectors.js';
 import type { GenerateResult } from './session.js';
 
 export interface RequestOptions {
@@ -127,17 +126,6 @@ export class Embeddings {
             ...(truncated > 0 ? { truncated_inputs: truncated } : {}),
         };
     }
-}
-
-/** The first numbers, of length 1 again. */
-function shortened(vector: Float32Array, dimensions: number): Float32Array {
-    if (dimensions > vector.length) {
-        throw new LapidaryError(
-            'invalid_argument',
-            `'dimensions' is ${dimensions}, but this model's vectors have ${vector.length} numbers: ask for as many or fewer`,
-        );
-    }
-    return normalised(vector.subarray(0, dimensions));
 }
 
 type Work = (options: AnswerOptions) => Promise<Ended>;

@@ -87,6 +87,8 @@ export type {
 export type { Target, TrainSettings } from './workshop/settings.js';
 export type { BenchRequest } from './lapidary.js';
 export type { CheckOptions } from './core/check.js';
+export { embedTexts } from './core/embed.js';
+export { shortened } from './vectors.js';
 export type { ChatCompletions, Completions, Embeddings, RequestOptions } from './endpoints.js';
 export type { Stream } from './answer/stream.js';
 export type { EngineInfo, KeptModelName, LoadOptions, LoadProgress, ModelSource, OllamaFolder, OllamaModel } from './options.js';

@@ -136,6 +136,27 @@ export class Model {
         return { tokens: tokensFromBytes(blob), pieces: json.pieces };
     }
 
+    /** Texts as `Session.embedAll` wants them, at most so many tokens of each, and how many each has. */
+    async embeddingInput(
+        texts: readonly string[],
+        { task, most }: { task?: string | undefined; most?: number },
+    ): Promise<{ tokens: Int32Array; whole: number }[]> {
+        const encoded = texts.map((text) => new TextEncoder().encode(text));
+        const { json, blob } = await this.engine.call(
+            'model.embedding_input',
+            {
+                model: this.handle,
+                lengths: encoded.map(({ length }) => length),
+                ...(task === undefined ? {} : { task }),
+                ...(most === undefined || most === Infinity ? {} : { most }),
+            },
+            { blob: joined(encoded) },
+        );
+        const tokens = tokensFromBytes(blob);
+        let at = 0;
+        return json.lengths.map((length, i) => ({ tokens: tokens.subarray(at, (at += length)), whole: json.whole[i] ?? length }));
+    }
+
     async detokenize(tokens: Int32Array, options: { special?: boolean } = {}): Promise<string> {
         const { json } = await this.engine.call(
             'model.detokenize',
@@ -219,6 +240,17 @@ export function callOptions<Other extends { type?: unknown } = never>(options: W
 
 function isProgress(event: { type?: unknown }): event is messages.Progress {
     return event.type === 'progress';
+}
+
+/** One behind the other. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+    const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts) {
+        out.set(part, at);
+        at += part.length;
+    }
+    return out;
 }
 
 // Token ids cross the border as little-endian int32, whatever the machine's own order is.

@@ -311,6 +311,8 @@ export interface EmbeddingParams {
     dimensions?: number | null;
     /** Ours: `false` refuses texts that are longer than the context. They are cut unless told. */
     truncate?: boolean | null;
+    /** Ours: what the vectors are for, such as `query` or `document`, of a model of embeddings. The bare text unless told. */
+    task?: string | null;
     /** Ours: the most tokens of each text that are read; what the context holds unless told less. */
     max_input_tokens?: number | null;
     /** `base64` is the float32 numbers in little-endian order. */

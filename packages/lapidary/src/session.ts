@@ -1,7 +1,7 @@
 // A session is one conversation's memory: the engine keeps what it has read and re-uses the common beginning.
 import type { Engine } from './engine.js';
 import type * as messages from './messages.js';
-import { callOptions, tokensToBytes, type WorkOptions } from './model.js';
+import { callOptions, joined, tokensToBytes, type WorkOptions } from './model.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
 export type { Logprob, Sampling } from './messages.js';
@@ -81,19 +81,34 @@ export class Session {
         return (await this.engine.call('session.bench', args, callOptions(options))).json;
     }
 
-    /** The mean of the last hidden states of the tokens. Forgets what the session held. */
+    /**
+     * The vectors of texts given as tokens, not yet of length 1: what a model of embeddings makes of them, or the mean of
+     * the last hidden states. Forgets what the session held.
+     */
+    async embedAll(
+        texts: readonly ArrayLike<number>[],
+        options: WorkOptions & { adapters?: readonly AdapterUse[] } = {},
+    ): Promise<Float32Array[]> {
+        const lengths = texts.map(({ length }) => length);
+        const { blob } = await this.engine.call(
+            'session.embed',
+            { session: this.handle, lengths, adapters: engineAdapters(options.adapters ?? []) },
+            { ...callOptions(options), blob: joined(texts.map((tokens) => tokensToBytes(tokens))) },
+        );
+        const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
+        const width = blob.length / 4 / texts.length;
+        const number = (i: number) => view.getFloat32(i * 4, true);
+        return texts.map((_, text) => Float32Array.from({ length: width }, (_, i) => number(text * width + i)));
+    }
+
+    /** The same of one text. */
     async embed(
         tokens: ArrayLike<number>,
         signal?: AbortSignal,
         adapters: readonly AdapterUse[] = [],
     ): Promise<Float32Array> {
-        const { blob } = await this.engine.call(
-            'session.embed',
-            { session: this.handle, adapters: engineAdapters(adapters) },
-            { ...(signal ? { signal } : {}), blob: tokensToBytes(tokens) },
-        );
-        const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
-        return Float32Array.from({ length: blob.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
+        const [vector] = await this.embedAll([tokens], { adapters, ...(signal ? { signal } : {}) });
+        return vector ?? new Float32Array();
     }
 
     /** How likely each token but the first was after those before it. Forgets what the session held. */

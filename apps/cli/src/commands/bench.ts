@@ -1,6 +1,6 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
-import type { JsonObject, KvFormat, TablePlace } from 'lapidary';
+import { LapidaryError, type Backend, type JsonObject, type KvFormat, type Model, type TablePlace } from 'lapidary';
 import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
@@ -10,6 +10,7 @@ import { ProgressLine } from '../terminal.js';
 
 interface Flags {
     prompt: number;
+    texts: number;
     number: number;
     depth: number;
     runs: number;
@@ -31,6 +32,38 @@ export function bandwidthShare(measured: JsonObject, copyBytesPerSecond: unknown
     return bytes / (ms / 1000) / copyBytesPerSecond;
 }
 
+/** Texts of a quarter, a half, three quarters and all of so many tokens, in turns. */
+async function benchEmbeddings(
+    model: Model,
+    backend: Backend,
+    { texts: number, prompt, kv, runs }: Flags,
+    signal: AbortSignal,
+): Promise<JsonObject> {
+    const { vocabulary = 2 } = await model.describe(signal);
+    const longest = Math.max(1, prompt);
+    const texts = Array.from({ length: number }, (_, text) =>
+        Array.from({ length: Math.ceil((longest * (1 + (text % 4))) / 4) }, (_, i) => (7919 * (text + 1) + 104729 * i) % vocabulary),
+    );
+    const session = await model.createSession({ backend, kv, signal });
+    if (session.context < longest) throw new LapidaryError('limit', `the model reads ${session.context} tokens of a text at most`);
+    const progress = new ProgressLine('measuring', 'steps');
+    const seconds: number[] = [];
+    try {
+        for (let run = 0; run <= runs; run++) {
+            const started = performance.now();
+            await session.embedAll(texts, { signal });
+            if (run > 0) seconds.push((performance.now() - started) / 1000); // the first one warms up
+            progress.update({ done: run + 1, total: runs + 1 });
+        }
+    } finally {
+        progress.clear();
+        await session.close();
+    }
+    const median = seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? 0;
+    const tokens = texts.reduce((sum, { length }) => sum + length, 0);
+    return { texts_per_second: number / median, tokens_per_second: tokens / median, texts: number, tokens, longest };
+}
+
 const count = parseInteger({ min: 1, max: 2 ** 20 });
 
 export function addBench(program: Command, interrupts: Interrupts): void {
@@ -40,6 +73,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .argument('<model>', modelHelp)
         .option('-p, --prompt <n>', 'tokens to read', count, 512)
         .option('-n, --number <n>', 'tokens to write', count, 128)
+        .option('--texts <n>', 'of a model of embeddings: texts at once, the longest of --prompt tokens', parseInteger({ min: 1, max: 2048 }), 32)
         .option('--depth <n>', 'tokens already in the context', parseInteger({ min: 0, max: 2 ** 20 }), 0)
         .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
         .addOption(backendOption())
@@ -75,6 +109,9 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                     const args = { model: model.number, tokens, rank, runs, checkpointing };
                     print((await engine.call('train.bench', args, { signal })).json);
                     return;
+                }
+                if ((await model.describe(signal)).embedding_size !== undefined) {
+                    return print(await benchEmbeddings(model, backend, flags, signal));
                 }
                 const context = flags.depth + Math.max(flags.prompt, 2 * flags.number) + 1;
                 const session = await model.createSession({ context, backend, kv: flags.kv, signal });

@@ -1,6 +1,6 @@
 // lapidary chat: a conversation on a terminal, or with lines from a pipe.
 import type { Command } from 'commander';
-import type { KvFormat } from 'lapidary';
+import { LapidaryError, type KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { Conversation } from '../chat/conversation.js';
@@ -38,6 +38,11 @@ export function addChat(program: Command, interrupts: Interrupts): void {
             const { signal } = interrupts;
             await withModel(argument, signal, async (open) => {
                 const { model, params } = open;
+                const { embedding_size: size } = await model.describe(signal);
+                if (size !== undefined) {
+                    const what = "this is a model of embeddings: it turns texts into vectors ('lapidary embed') and cannot chat";
+                    throw new LapidaryError('unsupported', what);
+                }
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, flags.backend, signal);
                 const { context, kv } = flags;

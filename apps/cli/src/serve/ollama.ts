@@ -203,7 +203,7 @@ async function embed(c: Context, service: Service, body: Body): Promise<Response
     const started = performance.now();
     const request = lookEmbed(body, readEmbed);
     const entry = await service.find(request.model);
-    const { embeddings, tokens, truncated, loadMs } = await embedTexts(c, service, entry, request, () => readEmbed(body.object()));
+    const { embeddings, tokens, headers, loadMs } = await embedTexts(c, service, entry, request, () => readEmbed(body.object()));
     const answer = {
         model: entry.id,
         embeddings,
@@ -211,7 +211,7 @@ async function embed(c: Context, service: Service, body: Body): Promise<Response
         load_duration: nanoseconds(loadMs),
         prompt_eval_count: tokens,
     };
-    return c.json(answer, 200, embeddingHeaders(truncated));
+    return c.json(answer, 200, headers);
 }
 
 /** The older endpoint: one text, one vector, which here has length 1 too. */
@@ -219,8 +219,8 @@ async function embedOne(c: Context, service: Service, body: Body): Promise<Respo
     const read = (from: JsonObject) => readEmbed({ ...from, input: readText(from, 'prompt') });
     const request = lookEmbed(body, read);
     const entry = await service.find(request.model);
-    const { embeddings, truncated } = await embedTexts(c, service, entry, request, () => read(body.object()));
-    return c.json({ embedding: embeddings[0] ?? [] }, 200, embeddingHeaders(truncated));
+    const { embeddings, headers } = await embedTexts(c, service, entry, request, () => read(body.object()));
+    return c.json({ embedding: embeddings[0] ?? [] }, 200, headers);
 }
 
 /** As `look`. */
@@ -239,8 +239,9 @@ async function embedTexts(
 ) {
     return await service.run(c, entry, keepAlive, async ({ engine, loadMs }, signal) => {
         const params = read();
-        if (!params) return { embeddings: [], tokens: 0, truncated: 0, loadMs };
+        if (!params) return { embeddings: [], tokens: 0, headers: embeddingHeaders(engine.info, 0), loadMs };
         const { data, usage, truncated_inputs: truncated = 0 } = await engine.embeddings.create(params, { signal });
-        return { embeddings: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens, truncated, loadMs };
+        const headers = embeddingHeaders(engine.info, truncated);
+        return { embeddings: data.map(({ embedding }) => embedding), tokens: usage.prompt_tokens, headers, loadMs };
     });
 }

@@ -148,10 +148,12 @@ async function respond<Whole extends Part, Chunk extends Part>(
 async function embed(c: Context, service: Service, body: Body): Promise<Response> {
     const { model, ignored } = look(body, readEmbedding);
     const entry = await service.find(model);
-    const { truncated_inputs: cut = 0, ...answer } = await service.run(c, entry, undefined, ({ engine }, signal) =>
-        engine.embeddings.create(readEmbedding(body.object()).params as unknown as EmbeddingParams, { signal }),
-    );
-    return c.json({ ...answer, model: entry.id }, 200, { ...ignoredHeader(ignored), ...embeddingHeaders(cut) });
+    return await service.run(c, entry, undefined, async ({ engine }, signal) => {
+        const params = readEmbedding(body.object()).params as unknown as EmbeddingParams;
+        const { truncated_inputs: cut = 0, ...answer } = await engine.embeddings.create(params, { signal });
+        const headers = { ...ignoredHeader(ignored), ...embeddingHeaders(engine.info, cut) };
+        return c.json({ ...answer, model: entry.id }, 200, headers);
+    });
 }
 
 function wantsStream(body: JsonObject): boolean {

@@ -102,7 +102,10 @@ export class EngineHost {
                     if (stage === 'download' && done > 0) void ofUrl.end();
                     onProgress(stage, done, total);
                 },
-                onOpened: async (_, backend) => {
+                onOpened: async (description, backend) => {
+                    if (description['embedding_size'] !== undefined) {
+                        throw new LapidaryError('unsupported', 'this is a model of embeddings: it turns texts into vectors and cannot talk');
+                    }
                     await onOpened();
                     await ofUrl.begin();
                     if (backend === 'gpu') end = await attempts.begin('gpu', choiceName(choice));

@@ -30,6 +30,8 @@ export interface EmbedRequest {
     longest?: number | undefined;
     /** Whether what is longer is cut, or refused. */
     truncate: boolean;
+    /** What the vectors are for: models of embeddings read other words in front of a text for each. */
+    task?: string | undefined;
 }
 
 export interface Embedded {

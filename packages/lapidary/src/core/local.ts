@@ -11,13 +11,13 @@ import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Logpro
 import { closePrepared, openPrepared } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
-import { normalised } from '../vectors.js';
 import type { Log } from '../wasi.js';
 import type { AskWorkshop } from '../workshop/calls.js';
 import { Workshop, type BenchPlace } from '../workshop/workshop.js';
 import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
-import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, Readable, ScoreRequest } from './core.js';
+import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, ScoreRequest } from './core.js';
+import { embedTexts } from './embed.js';
 import { fitBudget, fittingContext, fittingConversations } from './memory.js';
 import { Turns } from './turns.js';
 
@@ -159,23 +159,9 @@ export class LocalCore implements Core {
 
     async embed(request: EmbedRequest, { signal, onProgress }: CallContext): Promise<Embedded> {
         return await this.inTurn(signal, async (opened) => {
-            const { input, truncate } = request;
             const reader = await this.reader(opened, signal);
             this.reading = true;
-            const longest = Math.min(reader.context, request.longest ?? Infinity);
-            const out: Embedded = { vectors: [], tokens: 0, truncated: 0 };
-            for (const [i, one] of input.entries()) {
-                const tokens = await tokensOf(opened.model, one);
-                if (tokens.length > longest) {
-                    if (!truncate) throw tooLong(input.length > 1 ? `text ${i + 1}` : 'the text', tokens.length, longest);
-                    out.truncated++;
-                }
-                const read = tokens.slice(0, longest);
-                out.vectors.push(normalised(await reader.embed(read, signal, opened.always)));
-                out.tokens += read.length;
-                onProgress?.({ done: out.vectors.length, total: input.length });
-            }
-            return out;
+            return await embedTexts(opened.model, reader, request, opened.always, { signal, onProgress });
         });
     }
 
@@ -363,7 +349,8 @@ export class LocalCore implements Core {
                 log('warning', `${wished}, but the model holds ${context}: it has ${context}`);
             }
             const maxConversations =
-                this.options.maxConversations ?? fittingConversations(description, context, memoryBudget);
+                this.options.maxConversations ??
+                (description['embedding_size'] === undefined ? fittingConversations(description, context, memoryBudget) : 1);
             const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,
@@ -385,12 +372,14 @@ export class LocalCore implements Core {
                 ...(loaded.perLayerEmbeddings === undefined ? {} : { perLayerEmbeddings: loaded.perLayerEmbeddings }),
                 description,
             });
+            // No conversation is held with a model of embeddings: what was prepared reads its texts.
+            const reader = description['embedding_size'] === undefined ? {} : { reader: first };
             const always: AdapterUse[] = [];
             for (const { scale, ...files } of [...own, ...(this.options.adapters ?? [])]) {
                 always.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));
             }
             const place = { engine, model: model.number, backend };
-            return { engine, model, conversations, place, always, contextLength: first.context };
+            return { engine, model, conversations, place, always, contextLength: first.context, ...reader };
         } catch (error) {
             engine.close();
             await Promise.allSettled(bytes.sources.map((source) => source.close()));
@@ -476,15 +465,4 @@ function disposedError(): LapidaryError {
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
     let result: Promise<Result> | undefined;
     return () => (result ??= work());
-}
-
-async function tokensOf(model: Model, text: Readable): Promise<ArrayLike<number> & { slice(from: number, to: number): ArrayLike<number> }> {
-    return typeof text === 'string' ? (await model.tokenize(text, { parseSpecial: false })).tokens : text;
-}
-
-function tooLong(what: string, tokens: number, longest: number): LapidaryError {
-    return new LapidaryError(
-        'limit',
-        `${what} has ${tokens} tokens and the context holds ${longest}: shorten it, or let it be cut with truncate`,
-    );
 }

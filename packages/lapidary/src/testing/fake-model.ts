@@ -74,7 +74,17 @@ export class FakeModel {
             else if (method === 'session.embed') {
                 const failure = this.failEmbed();
                 if (failure) engine.fail(id, failure.code, failure.message);
-                else engine.finish(id, {}, floats(this.onEmbed([...call.blob])));
+                else {
+                    let at = 0;
+                    const { lengths } = call.args as { lengths: number[] };
+                    const vectors = lengths.map((length) => this.onEmbed([...call.blob.subarray(4 * at, 4 * (at += length))]));
+                    engine.finish(id, {}, floats(vectors.flat()));
+                }
+            } else if (method === 'model.embedding_input') {
+                const { lengths: whole, most = Infinity } = call.args as { lengths: number[]; most?: number };
+                let at = 0;
+                const texts = whole.map((length) => [...call.blob.subarray(at, (at += length))].slice(0, most));
+                engine.finish(id, { lengths: texts.map(({ length }) => length), whole }, words(Uint8Array.from(texts.flat())));
             }
             else if (method === 'session.generate') this.generate(engine, number, call);
             else engine.finish(id, {});
