@@ -53,7 +53,7 @@ Task<Result<Reply>> Api::model_embedding_input(Call& call) {
     const std::string_view prompt = CO_TRY(prompt_of(*config, args.task));
     // A model of embeddings reads the token that ends a text as well.
     const bool ends = has_everything() && config->embedding.has_value();
-    const int32_t end = int32_t(model->file.metadata().integer("tokenizer.ggml.eos_token_id").value_or(1));
+    const int32_t end = tokenizer->eos();
     std::string_view left(reinterpret_cast<const char*>(call.blob.data()), call.blob.size());
     std::vector<int32_t> all;
     ModelEmbeddingInputResult out;
