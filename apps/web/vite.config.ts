@@ -1,6 +1,6 @@
 // The site: one page, one service worker, the engine, and the built-in model beside them.
 import { createHash } from 'node:crypto';
-import { copyFileSync, createReadStream, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { copyFileSync, createReadStream, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contentSecurityPolicy } from 'lapidary/node';
@@ -103,6 +103,20 @@ function nameOfChunk({ facadeModuleId }: { facadeModuleId: string | null }): str
 
 const modelBytes = readFileSync(modelFile);
 
+/** Of everything the app's scripts are made of: tabs of two builds should not talk to each other. */
+function version(): string {
+    const hash = createHash('sha256');
+    const read = (folder: string) => {
+        for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+            const file = path.join(folder, entry.name);
+            if (entry.isDirectory()) read(file);
+            else if (/\.(ts|tsx|js)$/.test(entry.name) && !entry.name.includes('.test.')) hash.update(readFileSync(file));
+        }
+    };
+    for (const folder of ['src', '../../packages/lapidary/dist']) read(path.join(here, folder));
+    return hash.digest('hex').slice(0, 12);
+}
+
 export default defineConfig({
     root: here,
     base: './',
@@ -110,6 +124,7 @@ export default defineConfig({
         __MODEL_PATH__: JSON.stringify(`models/${modelName}`),
         __MODEL_BYTES__: JSON.stringify(modelBytes.length),
         __MODEL_DIGEST__: JSON.stringify(digest(modelBytes)),
+        __APP_VERSION__: JSON.stringify(version()),
     },
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     optimizeDeps: { exclude: ['lapidary'] },

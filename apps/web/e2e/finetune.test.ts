@@ -57,6 +57,49 @@ async function prepare(page: Page, epochs: string): Promise<void> {
     await setNumber(page, 'Rank', '8');
 }
 
+test('what a tab that was asleep has learnt does not overwrite what another has', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 4, temperature: 0, backend: 'cpu' });
+        await chooseTinyModel(context);
+        const visitor = await Visitor.arrive(context, `${app.site.url}/#/finetune`);
+        const { page } = visitor;
+        await page.locator('.which .dot.ready').waitFor();
+        await prepare(page, '4000');
+        await page.getByRole('button', { name: 'Start training' }).click();
+        await page.locator('.loss-chart').waitFor();
+        // The engine of a later term had it meanwhile.
+        await page.evaluate(async () => {
+            const db = await new Promise<IDBDatabase>((resolve, reject) => {
+                const asked = indexedDB.open('lapidary-workshop');
+                asked.onsuccess = () => resolve(asked.result);
+                asked.onerror = () => reject(asked.error ?? new Error());
+            });
+            const runs = db.transaction('runs', 'readwrite').objectStore('runs');
+            await new Promise<void>((resolve) => {
+                const all = runs.getAll();
+                all.onsuccess = () => {
+                    const [run] = all.result as { term: number; name: string }[];
+                    const put = runs.put({ ...run, term: Date.now() + 1e6, name: 'the later one', step: 1 });
+                    put.onsuccess = () => resolve();
+                };
+            });
+            db.close();
+        });
+        await page.getByText(/another tab has taken this training over/i).first().waitFor();
+        const stored = await page.evaluate(
+            async () =>
+                await new Promise((resolve) => {
+                    const asked = indexedDB.open('lapidary-workshop');
+                    asked.onsuccess = () => {
+                        const all = asked.result.transaction('runs').objectStore('runs').getAll();
+                        all.onsuccess = () => resolve(all.result.map(({ name, step }: { name: string; step: number }) => [name, step]));
+                    };
+                }),
+        );
+        assert.deepEqual(stored, [['the later one', 1]]);
+    });
+});
+
 test('the built-in model learns two facts, answers with them, and still does after a reload', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { maxTokens: 24, temperature: 0, backend: 'cpu' });

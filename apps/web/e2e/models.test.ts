@@ -68,6 +68,53 @@ test('a second tab uses the model of the first, and takes over when the first is
     });
 });
 
+test('a tab that loses the engine to another goes on from there, and is never heard as the one that has it', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, { maxTokens: 160, seed: 7, temperature: 0 });
+        const first = await Visitor.arrive(context, app.site.url);
+        await first.untilReady();
+        const second = await Visitor.arrive(context, app.site.url);
+        await second.untilReady();
+        await first.say('A long story, please');
+        await first.untilWriting();
+        // As by a tab that waited in vain for one that was asleep.
+        await second.page.evaluate(async () => await navigator.locks.request('lapidary-engine', { steal: true }, async () => undefined));
+        const story = await first.answer();
+        assert.ok(story.length > 0);
+        await first.say('Another one');
+        assert.ok((await first.answer(1)).length > 0);
+        const workers = [first.page.workers().length, second.page.workers().length].sort();
+        assert.deepEqual(workers, [0, 1], 'one of them has the engine');
+        first.checkHarmless();
+        second.checkHarmless();
+    });
+});
+
+test('tabs of two versions of the app do not talk to each other, and say so', { skip: app.skip }, async () => {
+    await app.visit(
+        async (context) => {
+            await prepareSettings(context, brief);
+            const first = await Visitor.arrive(context, app.site.url);
+            await first.untilReady();
+            await context.route('**/assets/*.js', async (route) => {
+                const response = await route.fetch();
+                const body = (await response.text()).replace(/"[0-9a-f]{12}"/g, '"0123456789ab"');
+                await route.fulfill({ response, body });
+            });
+            const second = await Visitor.arrive(context, app.site.url);
+            await second.page.getByText(/Another tab runs another version of Lapidary/).first().waitFor();
+            await first.say('Hello');
+            assert.ok((await first.answer()).length > 0);
+            // Alone, the other one is well.
+            await first.page.close();
+            await second.untilReady();
+            await second.say('Hello');
+            assert.ok((await second.answer()).length > 0);
+        },
+        { serviceWorkers: 'block' },
+    );
+});
+
 test('a bad file never costs the model that answers; a good one takes its place', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         await prepareSettings(context, { ...brief, maxTokens: 4 });

@@ -30,9 +30,13 @@ worker.addEventListener('install', (event) => {
 worker.addEventListener('activate', (event) => {
     event.waitUntil(
         (async () => {
-            for (const name of await caches.keys()) {
+            const names = await caches.keys();
+            // Tabs that are open still are of the version before, and load parts of it when they are first used.
+            const before = names.filter((name) => name.startsWith('lapidary-shell-') && name !== shellCache).at(-1);
+            const kept = [shellCache, modelCache, before];
+            for (const name of names) {
                 const ours = name.startsWith('lapidary-shell-') || name.startsWith('lapidary-model-');
-                if (ours && name !== shellCache && name !== modelCache) await caches.delete(name);
+                if (ours && !kept.includes(name)) await caches.delete(name);
             }
             await worker.clients.claim();
         })(),
@@ -52,6 +56,8 @@ worker.addEventListener('fetch', (event) => {
         event.respondWith(fromShell(url.href, request));
     } else if (/\/assets\/(codec|lapidary-workshop)-[^/]*$/.test(url.pathname)) {
         event.respondWith(keptOnceUsed(url.href, request));
+    } else if (url.href.startsWith(new URL('./assets/', scope).href)) {
+        event.respondWith(fromAnyShell(url.href, request));
     }
 });
 
@@ -64,6 +70,11 @@ function isPage(url: URL): boolean {
 async function fromShell(url: string, request: Request): Promise<Response> {
     const cache = await caches.open(shellCache);
     return (await cache.match(url, { ignoreVary: true })) ?? (await fetch(request));
+}
+
+/** For a tab of the version before. */
+async function fromAnyShell(url: string, request: Request): Promise<Response> {
+    return (await caches.match(url, { ignoreVary: true })) ?? (await fetch(request));
 }
 
 /** What few visitors need, such as the decoders of pictures: there without a network too for those who did. */

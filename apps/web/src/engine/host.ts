@@ -16,9 +16,10 @@ import {
     type ChatOutcome,
     type ChatRequest,
 } from '../chat/backend.js';
+import type { Handlers } from 'lapidary/rpc';
 import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
-import { choiceName, type BenchWish, type Calls, type DataWish, type LoadWish, type Method, type ModelChoice } from './protocol.js';
+import { choiceName, type Calls, type LoadWish, type ModelChoice } from './protocol.js';
 import { Slot, type Opening } from './slot.js';
 
 const longestLog = 500;
@@ -33,42 +34,44 @@ export class EngineHost {
     private probed: Promise<Probe> | undefined;
     private readonly log: string[] = [];
 
-    /** Whatever a tab asks for. */
-    async handle<M extends Method>(
-        method: M,
-        args: Calls[M]['args'],
-        emit: (event: Calls[M]['event']) => void,
-        signal: AbortSignal,
-    ): Promise<Calls[M]['result']> {
-        const calls: { [K in Method]: () => Promise<Calls[K]['result']> } = {
-            load: () => this.load(args as LoadWish),
+    /** Whatever a tab asks for. `term`: while which this has the engine. */
+    handlers(term: number): Handlers<Calls> {
+        const ready = async (signal: AbortSignal) => await this.slot.ready(signal);
+        return {
+            watch: async (_, { emit, signal }) => {
+                emit(this.state.value);
+                const end = this.state.subscribe(emit);
+                return await new Promise<never>((_, reject) => {
+                    signal.addEventListener('abort', () => {
+                        end();
+                        reject(new DOMException('stopped', 'AbortError'));
+                    });
+                });
+            },
+            load: async (wish) => await this.load(wish),
             cancel: async () => this.slot.cancel(),
-            answer: () => this.answer(args as ChatRequest, emit as (delta: ChatDelta) => void, signal),
-            readData: async () => await (await workshop()).readData(await this.slot.ready(signal), args as DataWish, signal),
-            plan: async () => await (await workshop()).plan(await this.slot.ready(signal), args as Calls['plan']['args'], signal),
-            train: async () =>
-                await (await workshop()).trainRun(await this.slot.ready(signal), args as string, emit as never, signal),
-            importAdapter: async () => {
-                const { name, ...files } = args as Calls['importAdapter']['args'];
+            answer: async (request, { emit, signal }) => await this.answer(request, emit, signal),
+            readData: async (wish, { signal }) => await (await workshop()).readData(await ready(signal), wish, signal),
+            plan: async (wish, { signal }) => await (await workshop()).plan(await ready(signal), wish, signal),
+            train: async (run, { emit, signal }) =>
+                await (await workshop()).trainRun(await ready(signal), run, term, emit, signal),
+            importAdapter: async ({ name, ...files }, { signal }) => {
                 const { importAdapter } = await import('./stored-adapters.js');
-                return await importAdapter(await this.slot.ready(signal), files, name, this.state.value.name);
+                return await importAdapter(await ready(signal), files, name, this.state.value.name);
             },
-            exportAdapter: async () => {
-                const { id, format } = args as Calls['exportAdapter']['args'];
-                return await (await import('./stored-adapters.js')).exportAdapter(await this.slot.ready(signal), id, format);
-            },
-            bench: async () => {
-                const [engine, probe] = [await this.slot.ready(signal), await this.probe()];
+            exportAdapter: async ({ id, format }, { signal }) =>
+                await (await import('./stored-adapters.js')).exportAdapter(await ready(signal), id, format),
+            bench: async (wish, { emit, signal }) => {
+                const [engine, probe] = [await ready(signal), await this.probe()];
                 const { bench } = await import('./bench.js'); // few ask for it
-                return await bench(engine, args as BenchWish, probe, emit as never, signal);
+                return await bench(engine, wish, probe, emit, signal);
             },
-            selfTest: async () => {
-                const engine = await this.slot.ready(signal);
+            selfTest: async (_, { signal }) => {
+                const engine = await ready(signal);
                 return await (await import('./self-test.js')).selfTest(engine, signal);
             },
             diagnostics: async () => ({ probe: await this.probe(), state: this.state.value, log: [...this.log] }),
         };
-        return (await calls[method]()) as Calls[M]['result'];
     }
 
     /** Replaces what is loaded, once the new one is known to be a model. */

@@ -88,6 +88,8 @@ export interface Diagnostics {
 
 /** The calls a tab can make, with what they take, tell meanwhile and give. */
 export interface Calls {
+    /** Tells the state and its changes, and never ends. */
+    watch: { args: undefined; event: EngineState; result: never };
     /** Whether it answers now; if not, the state says why. */
     load: { args: LoadWish; event: never; result: boolean };
     cancel: { args: undefined; event: never; result: void };
@@ -108,24 +110,20 @@ export interface Calls {
 }
 export type Method = keyof Calls;
 
-export interface CallError {
-    name: string;
-    message: string;
-    code?: string;
-}
+/** On the BroadcastChannel, beside what tabs and the engine say to each other once they know each other. */
+export type Control =
+    /** A tab looks for the engine, or whether it is still there. */
+    | { control: 'hello'; tab: string; version: string; term?: undefined }
+    /** The answer, from the engine of this term. */
+    | { control: 'welcome'; tab: string; term: number }
+    | { control: 'other-version'; tab: string; term: number; version: string }
+    /** The engine has moved: whoever uses it says hello. */
+    | { control: 'here'; term: number };
 
-/** On the BroadcastChannel. `to` is a tab's id, or 'host' for whoever has the engine, or 'all'. */
-export type Envelope = { from: string; to: string } & (
-    | { type: 'hello' }
-    | { type: 'ping' }
-    /** Answers hello and ping, and tells every change. */
-    | { type: 'state'; state: EngineState }
-    | { type: 'call'; call: string; method: Method; args: unknown }
-    | { type: 'abort'; call: string }
-    | { type: 'event'; call: string; event: unknown }
-    | { type: 'result'; call: string; result: unknown }
-    | { type: 'error'; call: string; error: CallError }
-);
+/** Who is behind needs the last one only. */
+export function mergeStates(_before: EngineState, after: EngineState): EngineState {
+    return after;
+}
 
 export function choiceName(choice: ModelChoice): string {
     switch (choice.kind) {

@@ -5,7 +5,7 @@ import { isAbort } from '../chat/backend.js';
 import { sentence } from '../chat/answer.js';
 import { newId } from '../store/ids.js';
 import type { DataWish } from './protocol.js';
-import { keepInMemory, openRun, saveAdapter, saveCheckpoint, saveRun, type AdapterBytes, type Run, type StoredAdapter } from '../store/workshop.js';
+import { keepInMemory, openRun, saveAdapter, saveCheckpoint, saveRun, TakenOver, type AdapterBytes, type Run, type StoredAdapter } from '../store/workshop.js';
 
 /** What a tab that watches is told: the run as it is now, or something it wants to know. */
 export type RunEvent = { type: 'run'; run: Run } | { type: 'notice'; text: string };
@@ -42,6 +42,7 @@ export async function plan(
 export async function trainRun(
     engine: LoadedEngine,
     id: string,
+    term: number,
     emit: (event: RunEvent) => void,
     signal: AbortSignal,
 ): Promise<Run> {
@@ -51,7 +52,7 @@ export async function trainRun(
     if (!opened) throw new Error('this training is not here any more');
     const checkpoint = unstored.get(id);
     const files = checkpoint ? { ...opened.files, checkpoint } : opened.files;
-    const work = new Trainer(engine, opened.run, emit).run(files, signal);
+    const work = new Trainer(engine, { ...opened.run, term }, emit).run(files, signal);
     running.set(id, work);
     try {
         return await work;
@@ -65,6 +66,8 @@ class Trainer {
     private storedAt = performance.now();
     private storing: Promise<void> | undefined;
     private full = false;
+    private takenOver = false;
+    private readonly ending = new AbortController();
     private readonly startedAt = performance.now();
     private readonly secondsBefore: number;
 
@@ -100,13 +103,18 @@ class Trainer {
                 losses: this.current.losses.filter(([at]) => at <= step),
                 validations: this.current.validations.filter(([at]) => at <= step),
             });
-            await runUntil(training, signal);
+            const { ending } = this;
+            signal.addEventListener('abort', () => ending.abort(), { once: true });
+            if (signal.aborted) ending.abort();
+            await runUntil(training, ending.signal);
+            if (this.takenOver) throw new TakenOver();
             if (training.state === 'finished') await this.finish(training, signal);
             else if (training.state === 'failed') await training.finished();
             else await this.interrupt(training);
         } catch (error) {
             if (isAbort(error)) this.change({ state: 'paused' });
             else this.change({ state: 'failed', problem: sentence(error) });
+            if (error instanceof TakenOver) throw error;
             await this.store(async () => await saveRun(this.current));
         } finally {
             await training?.close().catch(() => undefined);
@@ -127,9 +135,14 @@ class Trainer {
             this.emit(event);
         } else if (event.type === 'checkpoint' && training && performance.now() - this.storedAt > storeEveryMs) {
             this.storedAt = performance.now();
-            this.storing ??= this.storeCheckpoint(training, event.step).finally(() => {
-                this.storing = undefined;
-            });
+            this.storing ??= this.storeCheckpoint(training, event.step)
+                .catch(() => {
+                    this.takenOver = true;
+                    this.ending.abort();
+                })
+                .finally(() => {
+                    this.storing = undefined;
+                });
         }
     }
 
@@ -161,6 +174,7 @@ class Trainer {
             const [file] = await this.engine.adapters.export(adapter, 'gguf', { type: 'f32' });
             if (!file) throw new Error('the adapter could not be exported');
             const id = newId();
+            await this.store(async () => await saveRun(this.current)); // only where it is still this tab's
             const stored = {
                 id,
                 name,
@@ -229,6 +243,7 @@ class Trainer {
             await work();
             this.full = false;
         } catch (error) {
+            if (error instanceof TakenOver) throw error;
             if (this.full) return;
             this.full = true;
             const text = `What was learnt could not be stored (${whyNot(error)}). The training goes on from what is in memory.`;

@@ -52,6 +52,8 @@ export interface Run {
     tokensPerSecond: number;
     /** The adapter it became. */
     adapter?: string;
+    /** Who computes it: the term of the engine (engine/term.ts). */
+    term?: number;
 }
 
 /** Bytes, here and of adapters: private windows of WebKit refuse Blobs. Earlier versions kept Blobs, which are still read. */
@@ -172,11 +174,25 @@ export async function createRun(run: Run, file: Blob): Promise<void> {
     await changed();
 }
 
+/** A tab that was asleep, and whose engine another has by now, knows less than what is stored. */
+function isLate({ term }: Run, stored: Run | undefined): boolean {
+    return (stored?.term ?? 0) > (term ?? Infinity);
+}
+
+export class TakenOver extends Error {
+    constructor() {
+        super('another tab has taken this training over');
+    }
+}
+
 /** One that was removed meanwhile stays removed. */
 export async function saveRun(run: Run): Promise<void> {
     const change = (await db()).transaction('runs', 'readwrite');
-    if (await change.store.get(run.id)) await change.store.put(run);
+    const stored = await change.store.get(run.id);
+    const late = isLate(run, stored);
+    if (stored && !late) await change.store.put(run);
     await change.done;
+    if (late) throw new TakenOver();
     await changed();
 }
 
@@ -185,9 +201,11 @@ export async function saveCheckpoint(run: Run, checkpoint: Uint8Array): Promise<
     const change = (await db()).transaction(['runs', 'runFiles'], 'readwrite');
     const files = change.objectStore('runFiles');
     const kept = await files.get(run.id);
+    const late = isLate(run, await change.objectStore('runs').get(run.id));
     // One that was removed meanwhile stays removed.
-    if (kept) await Promise.all([change.objectStore('runs').put(run), files.put({ ...kept, checkpoint })]);
+    if (kept && !late) await Promise.all([change.objectStore('runs').put(run), files.put({ ...kept, checkpoint })]);
     await change.done;
+    if (late) throw new TakenOver();
     await changed();
 }
 

@@ -116,7 +116,7 @@ export class Rpc<Theirs extends Contract<Theirs>, Ours extends Contract<Ours> = 
             this.post({
                 rpc: 'fail',
                 id,
-                code: known ? error.code : 'internal',
+                code: known ? error.code : isAbort(error) ? 'cancelled' : 'internal',
                 message: messageOf(error),
                 ...(known && error.details ? { details: error.details } : {}),
             });
@@ -128,6 +128,11 @@ export class Rpc<Theirs extends Contract<Theirs>, Ours extends Contract<Ours> = 
     private post(message: Message, transfer?: Transferable[]): void {
         if (!this.closed) this.port.post(message, transfer);
     }
+}
+
+/** As browsers throw it. */
+function isAbort(error: unknown): boolean {
+    return error instanceof Error && error.name === 'AbortError';
 }
 
 /** A call that was made: events are given to the caller one after the other. */
