@@ -145,7 +145,7 @@ size_t GpuEncoder::batch_of(std::span<const std::vector<int32_t>> texts) const {
 }
 
 uint32_t GpuEncoder::program_rows(uint32_t tokens) const {
-    const auto* const size = std::ranges::find_if(kSizes, [&](uint32_t rows) { return rows >= tokens; });
+    const auto size = std::ranges::find_if(kSizes, [&](uint32_t rows) { return rows >= tokens; });
     return size == kSizes.end() ? most_rows_ : std::min(*size, most_rows_);
 }
 
