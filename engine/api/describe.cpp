@@ -1,5 +1,6 @@
 #include "api/describe.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -93,10 +94,16 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
     out.memory = std::move(memory);
 }
 
+bool has_tensors(const gguf::File& file, std::string_view prefix) {
+    return std::ranges::any_of(file.tensors(),
+                               [&](const auto& tensor) { return tensor.info.name.starts_with(prefix); });
+}
+
 // What a program may expect of answers, in Ollama's words. Whether a model was taught to think and to call tools its file
 // does not say outright; the template that was trained with it does, and members of the family were.
-Json capabilities(const gguf::Header& header, const model::Config& config) {
+Json capabilities(const gguf::File& file, const model::Config& config) {
     if (has_everything() && config.embedding) return {"embedding"};
+    const gguf::Header& header = file.metadata();
     const std::string_view written = header.string("tokenizer.chat_template").value_or("");
     const auto was_taught = [&](std::string_view marker) {
         return config.variant != "custom" || written.contains(marker);
@@ -109,17 +116,18 @@ Json capabilities(const gguf::Header& header, const model::Config& config) {
     }
     if (was_taught(chat::kCallOpen)) out.push_back("tools");
     if (was_taught(chat::kThink)) out.push_back("thinking");
+    // By towers in its own file. Whether they are whole, shows when they are read.
+    const bool gemma4 = header.string("general.architecture") == "gemma4";
+    if (gemma4 && has_tensors(file, "v.")) out.push_back("vision");
+    if (gemma4 && has_tensors(file, "a.")) out.push_back("audio");
     return out;
 }
 
 std::string_view dialect(const gguf::File& file, const model::Config* config) {
     if (config != nullptr && config->family == model::Family::gemma3) return config->is_blob ? "ollama" : "llama.cpp";
     if (file.metadata().string("tokenizer.ggml.model") == "llama") return "ollama";
-    for (const gguf::FileTensor& tensor : file.tensors()) {
-        const std::string_view name = tensor.info.name;
-        for (const std::string_view tower : {"a.", "v.", "mm.", "model.vision_tower."}) {
-            if (name.starts_with(tower)) return "ollama";
-        }
+    for (const std::string_view tower : {"a.", "v.", "mm.", "model.vision_tower."}) {
+        if (has_tensors(file, tower)) return "ollama";
     }
     return "llama.cpp";
 }
@@ -146,7 +154,7 @@ ModelDescription describe(OpenModel& model, KvFormat kv) {
     const auto config = model.config();
     out.dialect = std::string(dialect(model.file, config ? config->get() : nullptr));
     if (config) describe_config(**config, out);
-    if (config) out.capabilities = capabilities(header, **config);
+    if (config) out.capabilities = capabilities(model.file, **config);
     if (!config) supported = std::unexpected(config.error());
     if (config) {
         const auto table = model.weights();

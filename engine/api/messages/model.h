@@ -146,7 +146,7 @@ MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"
         MEMBER(embedding_size, "numbers in a vector, of a model of embeddings, which writes no text"),
         MEMBER(sampling, "what the file recommends, if it does"),
         MEMBER(capabilities, "what a program may expect, in Ollama's words")
-            .as("('completion' | 'tools' | 'thinking' | 'embedding')[]"),
+            .as("('completion' | 'tools' | 'thinking' | 'embedding' | 'vision' | 'audio')[]"),
         MEMBER(parameters, "numbers in the weights that are used"),
         MEMBER(memory,
                "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "

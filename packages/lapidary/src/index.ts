@@ -29,6 +29,8 @@ export { isObject } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { kvFormats, type KvFormat } from './kv-format.js';
 export type { Method, Methods } from './messages.js';
+export { asContent } from './media/parts.js';
+export type { Detail, FileBytes, MediaInfo, MediaPart, Senses, VideoFrame } from './media/parts.js';
 export { Model } from './model.js';
 export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';

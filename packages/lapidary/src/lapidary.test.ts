@@ -262,7 +262,7 @@ test('wrong members are refused by name', async () => {
         [{ messages: [{ content: 'hi' }] }, /'messages\[0\]\.role'/],
         [{ messages: [{ role: 'user', content: 7 }] }, /'messages\[0\]\.content'/],
         [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, /'messages\[0\]\.content\[0\]\.text'/],
-        [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }, /image_url/, 'unsupported'],
+        [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }, /image_url\.url' must be a data: or http address/],
         [{ temperature: 'hot' }, /'temperature' must be a number from 0 to 2, not 'hot'/],
         [{ temperature: NaN }, /'temperature'/],
         [{ top_p: 2 }, /'top_p'/],

@@ -13,6 +13,7 @@ import type { CallOptions, CallResult } from './engine.js';
 import type { CheckReport, CheckRequest } from './gpu/check.js';
 import { numberField, type JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
+import type { MediaInfo, MediaPart } from './media/parts.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
 import type { GenerateRequest } from './session.js';
@@ -60,6 +61,14 @@ export class LoadedEngine {
     /** The engine's own request and its own events: what the other interfaces are worded from. */
     async generate(request: GenerateRequest, options: AnswerOptions = {}): Promise<Ended> {
         return await answer(this.core, request, options);
+    }
+
+    /**
+     * What a picture, a sound or a film would cost, in tokens. It is decoded for that, and the next request with the same file
+     * has it already.
+     */
+    async measure(part: MediaPart, options: { signal?: AbortSignal } = {}): Promise<MediaInfo> {
+        return await this.core.measure(part, options);
     }
 
     /** Continues a text, and gives the continuation alone. */

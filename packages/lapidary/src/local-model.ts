@@ -34,7 +34,11 @@ export interface LocalModel extends OpenedSource {
 export async function openLocalModel(name: string): Promise<LocalModel> {
     const tried: string[] = [];
     const kind = await kindOfPath(name);
-    if (kind === 'file') return { sources: await openFile(name), origin: path.resolve(name) };
+    if (kind === 'file') {
+        const projector = await projectorBeside(path.resolve(name));
+        const openProjector = projector === undefined ? {} : { openProjector: async () => await openFile(projector) };
+        return { sources: await openFile(name), origin: path.resolve(name), ...openProjector };
+    }
     tried.push(kind === 'folder' ? `'${name}' is a folder` : `there is no file '${name}'`);
     const entry = findEntry(name);
     if (name === 'builtin' || entry?.sources[0]?.kind === 'builtin') return await openBuiltin();
@@ -87,6 +91,27 @@ async function openResolved(store: OllamaStore, model: ResolvedModel): Promise<L
     const opened = await openOllama(store, model);
     const { params, system } = model;
     return { ...opened, origin: `${model.name} in ${store.directory.label}`, ollama: { store, model }, params, system };
+}
+
+/**
+ * A projector in the model's folder. Of several the one called most like the model; of one that does not belong to it the
+ * engine will say so.
+ */
+export async function projectorBeside(model: string): Promise<string | undefined> {
+    const folder = path.dirname(model);
+    const names = (await fs.readdir(folder).catch(() => [])).filter((name) => /mmproj.*\.gguf$/i.test(name)).sort();
+    if (names.includes(path.basename(model))) return undefined; // it is one itself
+    const plain = (name: string) => name.toLowerCase().replace(/mmproj|\.gguf$/g, '').replace(/[^a-z0-9]/g, '');
+    const wanted = plain(path.basename(model));
+    const alike = (name: string) => {
+        const text = plain(name);
+        let length = 0;
+        while (length < text.length && text[length] === wanted[length]) length++;
+        return length;
+    };
+    const [best, second] = names.map((name) => ({ name, score: alike(name) })).sort((a, b) => b.score - a.score);
+    if (!best || (second && second.score === best.score && best.score === 0)) return undefined;
+    return path.join(folder, best.name);
 }
 
 async function openBuiltin(): Promise<LocalModel> {

@@ -181,7 +181,7 @@ export type ModelDescription = {
     /** What the file recommends, if it does. */
     sampling?: SamplingHints;
     /** What a program may expect, in Ollama's words. */
-    capabilities?: ('completion' | 'tools' | 'thinking' | 'embedding')[];
+    capabilities?: ('completion' | 'tools' | 'thinking' | 'embedding' | 'vision' | 'audio')[];
     /** Numbers in the weights that are used. */
     parameters?: number;
     /**

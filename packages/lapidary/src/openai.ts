@@ -1,6 +1,7 @@
 // The shapes that OpenAI's chat and completion endpoints made common: requests, answers and the chunks of a stream.
 // Types only. What is ours and not OpenAI's says so.
 import type { JsonObject } from './json.js';
+import type { MediaPart } from './media/parts.js';
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
@@ -21,7 +22,14 @@ export interface AudioPart {
     input_audio: { data: string; format: string };
 }
 
-export type ContentPart = TextPart | ImagePart | AudioPart;
+/** A picture or a sound as a file of any kind: base64, or a data address. */
+export interface FilePart {
+    type: 'file';
+    file: { file_data: string; filename?: string };
+}
+
+/** The last are ours: files as they are, nothing in base64. */
+export type ContentPart = TextPart | ImagePart | AudioPart | FilePart | MediaPart;
 
 export interface ToolCall {
     id: string;

@@ -1,5 +1,6 @@
 // What `Lapidary.load` takes and what it tells. Types only.
 import type { WebGpu } from './gpu/webgpu.js';
+import type { Senses } from './media/parts.js';
 import type { JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
 import type { Backend, TablePlace } from './model.js';
@@ -106,6 +107,17 @@ export interface LoadOptions {
      * with the text of its `adapter_config.json`. An Ollama model's own adapters always take part.
      */
     adapters?: readonly (AdapterFiles & { scale?: number })[];
+    /**
+     * The model's projector (mmproj): with it, it sees and hears. Without one given, that which lies beside the model's file,
+     * came with the model, or is in it. A source as for a model, but not one that is open already. One that was merely
+     * found, `{ found }`, may not fit: then the model is loaded without.
+     */
+    mmproj?: ModelSource | { found: ModelSource };
+    /**
+     * Whether pictures and sounds of a request may be fetched from the http addresses that it names: who writes requests then
+     * chooses what this computer asks others for. False unless told.
+     */
+    fetchMedia?: boolean;
     /** Where the built-in model is; `models/storyteller-q4_k_m.gguf` beside the page unless told. */
     builtinUrl?: string | URL;
     /**
@@ -164,6 +176,10 @@ export interface EngineInfo {
     weightBytes: number;
     /** Where the table of per-layer embeddings is; not with the CPU, nor for models that have none. */
     perLayerEmbeddings?: 'gpu' | 'source';
+    /** What it can take of pictures; undefined when it cannot see. */
+    vision?: Senses['vision'];
+    /** What it can take of sounds; undefined when it cannot hear. */
+    audio?: Senses['audio'];
     /** What the file says about itself: `architecture`, `variant`, `parameters`, `quantization`, `memory` … */
     description: JsonObject;
 }

@@ -1,14 +1,19 @@
 // What was said so far, and asking for the next answer. Knows nothing about terminals.
 import {
     LapidaryError,
+    isObject,
     type AdapterUse,
     type GenerateEvent,
     type GenerateRequest,
     type GenerateResult,
+    type JsonObject,
+    type JsonValue,
+    type MediaPart,
     type Message,
     type Progress,
     type Sampling,
 } from 'lapidary';
+import { contentOf } from '../media.js';
 
 export interface ConversationOptions {
     sampling: Sampling;
@@ -17,6 +22,8 @@ export interface ConversationOptions {
     thinking: boolean;
     system?: string;
     adapters?: readonly AdapterUse[];
+    /** Puts what the engine knows in place of files. */
+    place?: (messages: Message[], signal: AbortSignal) => Promise<JsonObject[]>;
 }
 
 /** The part of a session that a conversation needs. */
@@ -45,6 +52,11 @@ export class Conversation {
         this.system = options.system;
     }
 
+    /** For a file that people read: what is not text is named. */
+    get told(): JsonObject[] {
+        return this.messages.map((message) => ({ ...message, content: toldContent(message.content as unknown as JsonValue) }) as JsonObject);
+    }
+
     get messages(): Message[] {
         const system = this.system ? [{ role: 'system', content: this.system }] : [];
         return [...system, ...this.turns];
@@ -54,6 +66,9 @@ export class Conversation {
         this.turns = [];
     }
 
+    /** Files that go with what is said next, before its text. */
+    readonly attached: MediaPart[] = [];
+
     /** Adds what the person said and answers it. */
     async say(
         text: string,
@@ -61,7 +76,8 @@ export class Conversation {
         onEvent: (event: GenerateEvent) => void,
         onProgress?: (progress: Progress) => void,
     ): Promise<void> {
-        this.turns.push({ role: 'user', content: text });
+        this.turns.push({ role: 'user', content: contentOf(text, this.attached) } as Message);
+        this.attached.length = 0;
         await this.answer(signal, onEvent, onProgress);
     }
 
@@ -78,9 +94,10 @@ export class Conversation {
     ): Promise<void> {
         let content = '';
         try {
+            const messages = (await this.options.place?.(this.messages, signal)) ?? this.messages;
             const result = await this.session.generate(
                 {
-                    messages: this.messages,
+                    messages,
                     thinking: this.thinking,
                     max_tokens: this.options.maxTokens,
                     sampling: this.options.sampling,
@@ -107,4 +124,12 @@ export class Conversation {
             throw error;
         }
     }
+}
+
+function toldContent(content: JsonValue): JsonValue {
+    if (!Array.isArray(content)) return content;
+    return content.map((part) => {
+        if (!isObject(part) || part['type'] === 'text') return part;
+        return { type: String(part['type']), name: typeof part['name'] === 'string' ? part['name'] : null };
+    });
 }

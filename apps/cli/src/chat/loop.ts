@@ -4,6 +4,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { LapidaryError, cancelledError, messageOf, type GenerateEvent } from 'lapidary';
 import { fileError } from 'lapidary/node';
 import type { Interrupts } from '../interrupt.js';
+import { describeMedia, readMedia, type MediaKind, type Senses } from '../media.js';
 import { describeSpeed } from '../stats.js';
 import { ProgressLine, colours, safeFor } from '../terminal.js';
 import type { Conversation } from './conversation.js';
@@ -13,6 +14,7 @@ const help = `/help          this list
 /system TEXT   how the model should behave; without TEXT, nothing special
 /think         switch thinking before the answer on or off
 /reset         start over
+/image FILE    a picture for what you write next; /audio and /video likewise
 /retry         answer the last question again
 /save FILE     write the conversation as JSON
 /stats         how fast the last answer was
@@ -20,7 +22,7 @@ const help = `/help          this list
 Ctrl-C stops an answer; pressed again, or here, it leaves.`;
 
 /** Resolves when the person leaves; rejects as cancelled when they leave by Ctrl-C. */
-export async function runChat(conversation: Conversation, interrupts: Interrupts): Promise<void> {
+export async function runChat(conversation: Conversation, senses: Senses, interrupts: Interrupts): Promise<void> {
     const interactive = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const lines = createInterface({
         input: process.stdin,
@@ -35,7 +37,7 @@ export async function runChat(conversation: Conversation, interrupts: Interrupts
             const text = line.trim();
             if (text === '') continue;
             try {
-                if (!(await handle(text, conversation, interrupts))) return;
+                if (!(await handle(text, conversation, senses, interrupts))) return;
             } catch (error) {
                 if (!(error instanceof LapidaryError)) throw error;
                 // A person goes on after a failed or stopped answer; a script wants to know.
@@ -89,7 +91,7 @@ async function* linesUntilInterrupted(
 }
 
 /** False when the person wants to leave. */
-async function handle(text: string, conversation: Conversation, interrupts: Interrupts): Promise<boolean> {
+async function handle(text: string, conversation: Conversation, senses: Senses, interrupts: Interrupts): Promise<boolean> {
     if (!text.startsWith('/')) {
         await answering(interrupts, (...show) => conversation.say(text, ...show));
         return true;
@@ -120,6 +122,22 @@ async function handle(text: string, conversation: Conversation, interrupts: Inte
             if (!conversation.takeBack()) say('There is nothing to answer yet.');
             else await answering(interrupts, (...show) => conversation.answer(...show));
             return true;
+        case '/image':
+        case '/audio':
+        case '/video': {
+            const file = unquoted(text.slice(command.length).trim());
+            if (file === '') {
+                say(`Say which: ${command} FILE`);
+                return true;
+            }
+            const kind = command.slice(1) as MediaKind;
+            const part = await readMedia(kind, file, undefined, senses.open.engine, interrupts.signal);
+            const info = await senses.measure(part, interrupts.signal);
+            conversation.attached.push(part);
+            say(`${describeMedia(part.name ?? file, info)}. It goes with what you write next.`);
+            if (kind === 'audio' && conversation.thinking) say('Models often imagine things when they think about sound; /think switches that off.');
+            return true;
+        }
         case '/stats':
             say(conversation.lastResult ? describeSpeed(conversation.lastResult) : 'There was no answer yet.');
             return true;
@@ -131,6 +149,12 @@ async function handle(text: string, conversation: Conversation, interrupts: Inte
             say(`There is no command ${command}; /help lists them.`);
             return true;
     }
+}
+
+/** As terminals paste the name of a file that was dropped on them. */
+function unquoted(text: string): string {
+    const quoted = /^'(.*)'$|^"(.*)"$/.exec(text);
+    return quoted ? (quoted[1] ?? quoted[2] ?? '') : text.replace(/\\ /g, ' ');
 }
 
 type Show = [signal: AbortSignal, onEvent: (event: GenerateEvent) => void, onProgress: ProgressLine['update']];
@@ -171,7 +195,7 @@ async function answering(interrupts: Interrupts, work: (...show: Show) => Promis
 async function save(conversation: Conversation, file: string, say: (line: string) => void): Promise<void> {
     try {
         // `wx` refuses a file that exists: a wrong name is quickly typed, and would overwrite something else.
-        await fs.writeFile(file, `${JSON.stringify({ messages: conversation.messages }, null, 2)}\n`, { flag: 'wx' });
+        await fs.writeFile(file, `${JSON.stringify({ messages: conversation.told }, null, 2)}\n`, { flag: 'wx' });
         say(`Saved to ${file}.`);
     } catch (error) {
         const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';

@@ -6,11 +6,12 @@ import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backe
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
 import type { Interrupts } from '../interrupt.js';
+import { Senses, addMediaOptions, describeMedia, mediaOf, type MediaFlags } from '../media.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
 
-interface Flags extends SamplingFlags {
+interface Flags extends SamplingFlags, MediaFlags {
     system?: string;
     think?: boolean;
     tokens: number;
@@ -29,7 +30,7 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .option('--think', 'let the model think before it answers')
         .option('-n, --tokens <n>', 'the longest answer', parseInteger({ min: 1, max: 1_000_000 }), 4096)
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
-    addSamplingOptions(command)
+    addMediaOptions(addSamplingOptions(command))
         .addOption(backendOption())
         .addOption(kvOption())
         .addOption(adapterOption())
@@ -43,19 +44,24 @@ export function addChat(program: Command, interrupts: Interrupts): void {
                     const what = "this is a model of embeddings: it turns texts into vectors ('lapidary embed') and cannot chat";
                     throw new LapidaryError('unsupported', what);
                 }
+                const parts = await mediaOf(flags, open.engine, signal);
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, flags.backend, signal);
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const system = flags.system ?? open.system;
+                const senses = await Senses.of(open, flags.mmproj, signal);
+                for (const part of parts) process.stderr.write(`${describeMedia(part.name ?? part.type, await senses.measure(part, signal))}\n`);
                 const conversation = new Conversation(session, {
                     ...samplingFrom(flags, params),
                     maxTokens: flags.tokens,
                     adapters,
+                    place: async (messages, stop) => await senses.place(messages, stop),
                     thinking: flags.think === true,
                     ...(system === undefined ? {} : { system }),
                 });
-                await runChat(conversation, interrupts);
+                conversation.attached.push(...parts);
+                await runChat(conversation, senses, interrupts);
             });
         });
 }

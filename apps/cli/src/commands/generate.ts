@@ -6,13 +6,14 @@ import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFla
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
+import { Senses, addMediaOptions, contentOf, mediaOf, type MediaFlags } from '../media.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
 import { describeSpeed } from '../stats.js';
 import { ProgressLine, colours, safeFor } from '../terminal.js';
 
-interface Flags extends SamplingFlags {
+interface Flags extends SamplingFlags, MediaFlags {
     prompt?: string;
     tokens: number;
     context?: number;
@@ -26,12 +27,12 @@ interface Flags extends SamplingFlags {
 export function addGenerate(program: Command, interrupts: Interrupts): void {
     const command = program
         .command('generate')
-        .description('continue a text')
+        .description('continue a text; with pictures or sounds, answer it')
         .argument('<model>', modelHelp)
         .option('--prompt <text>', 'the text to continue; without it standard input, less a line break at its end')
         .option('-n, --tokens <n>', 'write at most this many tokens', parseInteger({ min: 1, max: 1_000_000 }), 256)
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
-    addSamplingOptions(command)
+    addMediaOptions(addSamplingOptions(command))
         .addOption(backendOption())
         .addOption(kvOption())
         .addOption(embeddingsOption())
@@ -44,10 +45,17 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
             if (prompt.trim() === '') throw new UsageError('there is nothing to continue: the text is empty');
             await withModel(argument, signal, async (open) => {
                 const { model, params } = open;
+                const parts = await mediaOf(flags, open.engine, signal);
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 await loadWeights(model, flags.backend, signal, { embeddings: flags.embeddings });
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
+                const senses = await Senses.of(open, flags.mmproj, signal);
+                // A file has no place in a text that is only continued: then it is a message.
+                const asked =
+                    parts.length > 0
+                        ? { messages: await senses.place([{ role: 'user', content: contentOf(prompt, parts) }], signal), report_tokens: true }
+                        : { prompt };
                 const progress = new ProgressLine('reading', 'tokens');
                 const tokens: number[] = [];
                 let text = '';
@@ -57,15 +65,16 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
                 };
                 try {
                     const result = await session.generate(
-                        { prompt, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, params) },
+                        { ...asked, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, params) },
                         {
                             signal,
                             onProgress: progress.update,
                             onEvent: (event) => {
-                                if (event.type !== 'text') return;
+                                if (event.type === 'tokens') tokens.push(...event.tokens);
+                                if (event.type !== 'text' && event.type !== 'content') return;
                                 progress.clear();
                                 text += event.text;
-                                tokens.push(...event.tokens);
+                                if (event.type === 'text') tokens.push(...event.tokens);
                                 if (!flags.json) process.stdout.write(safeFor(process.stdout, event.text));
                             },
                         },

@@ -6,6 +6,7 @@ import { backendOption, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
+import { mmprojOption } from '../media.js';
 import { parseInteger } from '../numbers.js';
 import { safeFor } from '../terminal.js';
 
@@ -23,6 +24,8 @@ interface Flags {
     allowHost?: string[];
     verbose?: boolean;
     adapter?: AdapterArgument[];
+    mmproj?: string;
+    fetchMedia?: boolean;
 }
 
 const webRoot = fileURLToPath(new URL('../../../web/dist', import.meta.url));
@@ -39,6 +42,8 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--port <n>', 'where to listen; 0 takes any', parseInteger({ min: 0, max: 65535 }), 8484)
         .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
         .addOption(adapterOption())
+        .addOption(mmprojOption())
+        .option('--fetch-media', 'fetch pictures from the http addresses that requests name')
         .addOption(keyOption())
         .addOption(backendOption())
         .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
@@ -55,20 +60,25 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .addHelpText('after', '\nExample:\n  lapidary serve --model gemma4:e2b')
         .action(async (flags: Flags) => {
             const log = (text: string) => void process.stderr.write(`${safeFor(process.stderr, text)}\n`);
-            const { adapter = [], ...rest } = flags;
+            const { adapter = [], mmproj, fetchMedia = false, ...rest } = flags;
             if (adapter.length > 0 && flags.model === undefined) {
                 throw new UsageError('--adapter belongs to a model: give --model');
+            }
+            if (mmproj !== undefined && flags.model === undefined) {
+                throw new UsageError('--mmproj belongs to a model: give --model');
             }
             const { startServer } = await import('../serve/server.js'); // loaded late: half of all modules are for this command alone
             const server = await startServer({
                 ...rest,
                 adapters: adapter.length > 0 ? await readAdapters(adapter) : undefined,
+                mmproj,
                 apiKey: flags.apiKey || undefined, // an empty variable is no key
                 allowedOrigins: flags.allowOrigin ?? [],
                 allowedHosts: flags.allowHost ?? [],
                 load: {
                     backend: flags.backend,
                     log: logToStderr,
+                    fetchMedia,
                     ...(flags.context === undefined ? {} : { contextLength: flags.context }),
                     ...(flags.conversations === undefined ? {} : { maxConversations: flags.conversations }),
                 },

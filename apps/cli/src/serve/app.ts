@@ -10,6 +10,7 @@ import { Bodies } from './body.js';
 import { HttpError, asHttpError, errorResponse } from './errors.js';
 import type { Env, Routes } from './http.js';
 import { addHealthRoutes } from './health.js';
+import { addTranscriptionRoute } from './transcriptions.js';
 import { addOllamaRoutes } from './ollama.js';
 import { addOllamaModelRoutes } from './ollama-models.js';
 import { addOpenAiRoutes } from './openai.js';
@@ -38,6 +39,7 @@ export function createApp(service: Service, options: AppOptions): Routes {
     app.use(security(options.security));
 
     addHealthRoutes(app, service);
+    addTranscriptionRoute(app, service, bodies);
     addOpenAiRoutes(app, service, bodies);
     addOllamaModelRoutes(app, service, bodies, options.version);
     addOllamaRoutes(app, service, bodies);

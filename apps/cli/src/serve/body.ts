@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from 'lapidary';
 import { HttpError, badRequest } from './errors.js';
 import type { Context } from './http.js';
 
-/** Far more text than any context holds. */
-export const largestBody = 8 * 1024 * 1024;
+/** Far more text than any context holds, and a few photographs in base64. */
+export const largestBody = 32 * 1024 * 1024;
 
 // All bodies that are in memory at the same time. Only reached by someone who wants to fill it.
 const mostBytes = 256 * 1024 * 1024;
@@ -38,8 +38,15 @@ export class Bodies {
 
     constructor(private readonly most = mostBytes) {}
 
-    /** The body of a request; its bytes are accounted for until the response is done. */
+    /** A request to be read as JSON. */
     async read(c: Context): Promise<Body> {
+        const bytes = await this.bytes(c);
+        checkBrackets(bytes);
+        return new Body(bytes);
+    }
+
+    /** The body of a request; its bytes are accounted for until the response is done. */
+    async bytes(c: Context): Promise<Buffer> {
         const { incoming, outgoing } = c.env;
         if (Number(c.req.header('content-length') ?? 0) > mostDiscarded) throw tooLarge();
         const kept: Buffer[] = [];
@@ -77,9 +84,7 @@ export class Bodies {
             incoming.once('error', broken);
             incoming.once('close', broken);
         });
-        const bytes = Buffer.concat(kept, size);
-        checkBrackets(bytes);
-        return new Body(bytes);
+        return Buffer.concat(kept, size);
     }
 }
 

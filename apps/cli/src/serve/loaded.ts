@@ -8,6 +8,7 @@ import {
     type LoadedEngine,
     type ModelSource,
 } from 'lapidary';
+import { keptPath } from 'lapidary/node';
 import { readOwnAdapters, type AdapterFile } from '../adapters.js';
 import type { ModelBytes } from '../model-argument.js';
 import type { CatalogueEntry } from './catalogue.js';
@@ -21,6 +22,8 @@ export interface LoadedOptions {
     most: number;
     /** Those of the command line, for the model of the command line. */
     adapters?: { model: string; files: readonly AdapterFile[] } | undefined;
+    /** Likewise. */
+    mmproj?: { model: string; file: string } | undefined;
     /** One line for the person who runs the server. */
     log(text: string): void;
 }
@@ -164,6 +167,7 @@ export class LoadedModels {
             ...(typeof context === 'number' ? { contextLength: context } : {}),
             ...this.options.options,
             ...(adapters.length > 0 ? { adapters } : {}),
+            ...(await projectorFor(entry, opened, this.options)),
             signal,
         });
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -210,6 +214,19 @@ async function adaptersFor(
 ): Promise<AdapterFile[]> {
     const own = await readOwnAdapters(opened);
     return adapters?.model === entry.id ? [...own, ...adapters.files] : own;
+}
+
+/** By its path, because the engine's thread opens it. */
+async function projectorFor(entry: CatalogueEntry, opened: ModelBytes, { mmproj }: LoadedOptions): Promise<Pick<LoadOptions, 'mmproj'>> {
+    if (mmproj?.model === entry.id) return { mmproj: mmproj.file };
+    if (opened.kept) {
+        const file = opened.kept.files.find(({ role }) => role === 'projector');
+        return file?.key === undefined ? {} : { mmproj: { found: keptPath(file.key) } };
+    }
+    const sources = (await opened.openProjector?.()) ?? [];
+    await Promise.allSettled(sources.map((source) => source.close()));
+    const [found] = sources;
+    return found?.path === undefined ? {} : { mmproj: { found: found.path } };
 }
 
 /** The wait ends with the signal, what was waited for goes on. */

@@ -3,6 +3,7 @@ import {
     isObject,
     type ChatCompletionParams,
     type ChatMessage,
+    type ContentPart,
     type EmbeddingParams,
     type FunctionTool,
     type JsonObject,
@@ -135,10 +136,16 @@ export function readText(body: JsonObject, name: string): string {
     return value;
 }
 
-export function refuseImages(value: JsonValue | undefined): void {
-    if (value === undefined || value === null) return;
+/** Pictures and sounds in base64 stand before the text they belong to: by their bytes one tells which is which. */
+export function withImages(content: string, value: JsonValue | undefined): string | ContentPart[] {
+    if (value === undefined || value === null) return content;
     if (!Array.isArray(value)) throw badRequest("'images' must be a list");
-    if (value.length > 0) throw badRequest('this server answers text only: it cannot look at images');
+    if (value.length === 0) return content;
+    const parts = value.map((data, i): ContentPart => {
+        if (typeof data !== 'string') throw badRequest(`images[${i}] must be a file in base64`);
+        return { type: 'file', file: { file_data: data, filename: `images[${i}]` } };
+    });
+    return [...parts, { type: 'text', text: content }];
 }
 
 /** The members that chat and generate share. */
@@ -171,13 +178,12 @@ export function readMessages(value: JsonValue | undefined): ChatMessage[] {
     let open: ToolCall[] = [];
     return value.map((message, i) => {
         if (!isObject(message)) throw badRequest(`messages[${i}] must be an object`);
-        refuseImages(message['images']);
         const { role, content } = message;
         if (typeof role !== 'string') throw badRequest(`messages[${i}].role must be a string`);
         if (content !== undefined && content !== null && typeof content !== 'string') {
             throw badRequest(`messages[${i}].content must be a string`);
         }
-        const read = { role, content: content ?? '' } as ChatMessage; // a role nobody knows is refused by the library
+        const read = { role, content: withImages(content ?? '', message['images']) } as ChatMessage; // a role nobody knows is refused by the library
         if (typeof message['thinking'] === 'string') read.reasoning_content = message['thinking'];
         if (role === 'assistant') {
             open = readCalls(message['tool_calls'], i);

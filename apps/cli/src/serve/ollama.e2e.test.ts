@@ -159,7 +159,7 @@ test('errors are told as Ollama tells them', engine, async () => {
     };
     await assert.rejects(client.chat({ model: 'nosuch', messages: hello }), status(404, /^model 'nosuch' not found$/));
     const picture = [{ role: 'user', content: 'What is it?', images: ['aGk='] }];
-    await assert.rejects(client.chat({ model, messages: picture }), status(400, /cannot look at images/));
+    await assert.rejects(client.chat({ model, messages: picture }), status(400, /this model cannot see/));
     await assert.rejects(client.chat({ model, messages: hello, options: { top_p: 7 } }), status(400, /top_p/));
     const long = { model, prompt: 'word '.repeat(3000) };
     await assert.rejects(client.generate(long), status(400, /context holds 2048/));

@@ -20,7 +20,7 @@ import {
     readOptions,
     readStream,
     readText,
-    refuseImages,
+    withImages,
     type OllamaOptions,
 } from './ollama-request.js';
 import type { Service } from './service.js';
@@ -100,13 +100,14 @@ async function generate(c: Context, service: Service, body: Body): Promise<Respo
 }
 
 function askedGenerate(body: JsonObject): Asked {
-    refuseImages(body['images']);
     if (readText(body, 'suffix') !== '') throw badRequest("the model does not support insert: leave out 'suffix'");
     const options = readOptions(body);
     const prompt = readText(body, 'prompt');
     const system = readText(body, 'system');
     const template = readText(body, 'template');
     const members = generateMembers;
+    const images = Array.isArray(body['images']) && body['images'].length > 0;
+    if (images && (template !== '' || body['raw'] === true)) throw badRequest("'images' need the model's own template: leave out 'raw' and 'template'");
     if (template !== '' && body['raw'] !== true) {
         return { ask: askRaw(fillTemplate(template, { prompt, system }), body, options), options, members };
     }
@@ -114,13 +115,14 @@ function askedGenerate(body: JsonObject): Asked {
 
     const before = unpackContext(body['context']);
     const talk = system === '' ? before : before.filter(({ role }) => role !== 'system');
-    const messages: ChatMessage[] = [...talk, { role: 'user', content: prompt }];
+    const messages: ChatMessage[] = [...talk, { role: 'user', content: withImages(prompt, body['images']) }];
     if (system !== '') messages.unshift({ role: 'system', content: system });
     return {
         ask: askChat(readChatParams(body, messages, options)),
         options,
         members,
-        last: (content) => ({ context: packContext([...messages, { role: 'assistant', content }]) }),
+        // Without pictures: they would be much larger than what they are for.
+        last: (content) => ({ context: packContext([...talk, { role: 'user', content: prompt }, { role: 'assistant', content }]) }),
     };
 }
 

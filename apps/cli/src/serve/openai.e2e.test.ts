@@ -283,8 +283,16 @@ test('errors are those that the client has classes for', engine, async () => {
     });
     // Also when a stream was asked for: an error before the first word has its status.
     await assert.rejects(create({ stream: true, messages: long }), OpenAI.BadRequestError);
-    const picture = { type: 'image_url', image_url: { url: 'data:,' } };
-    await assert.rejects(create({ messages: [{ role: 'user', content: [picture] }] }), OpenAI.BadRequestError);
+    for (const url of ['data:,', 'data:image/png;base64,aGk=', 'https://example.com/a.png']) {
+        const picture = { type: 'image_url', image_url: { url } };
+        await assert.rejects(create({ messages: [{ role: 'user', content: [picture] }] }), OpenAI.BadRequestError);
+    }
+    const sound = await OpenAI.toFile(Buffer.from('RIFF'), 'a.wav');
+    await assert.rejects(client.audio.transcriptions.create({ model: 'builtin', file: sound }), (error) => {
+        assert.ok(error instanceof OpenAI.BadRequestError);
+        assert.match(error.message, /this model cannot hear/);
+        return true;
+    });
     const keyed = await testServer({ after: (fn) => cleanups.push(fn as () => unknown) }, { apiKey: 'opal' });
     await assert.rejects(clientOf(keyed.url).models.list(), OpenAI.AuthenticationError);
 });

@@ -140,7 +140,7 @@ test('every answer carries the headers that keep pages in their place', async (t
 test('bodies that are too large, not JSON or not text are refused', async (t) => {
     const { url, port } = await testServer(t, echo);
     const post = (body: string | Buffer) => raw(`${url}/v1/chat/completions`, { method: 'POST', body });
-    assert.equal((await post(Buffer.alloc(9 * 1024 * 1024, 32))).status, 413);
+    assert.equal((await post(Buffer.alloc(33 * 1024 * 1024, 32))).status, 413);
     for (const [body, sentence] of [
         ['', 'the body is empty'],
         ['{"messages":', 'the body is not valid JSON'],
@@ -160,9 +160,9 @@ test('bodies that are too large, not JSON or not text are refused', async (t) =>
     // Without a length the limit holds as well, and the answer is there to be read when everything was sent.
     const chunk = `100000\r\n${' '.repeat(0x100000)}\r\n`;
     const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
-    const answer = await rawSocket(port, `${head}${chunk.repeat(20)}0\r\n\r\n`);
+    const answer = await rawSocket(port, `${head}${chunk.repeat(40)}0\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 413 /);
-    assert.match(answer, /the body is larger than 8 MiB/);
+    assert.match(answer, /the body is larger than 32 MiB/);
 });
 
 test('errors have the shape that each client expects', async (t) => {

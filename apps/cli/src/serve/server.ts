@@ -26,6 +26,8 @@ export interface ServeOptions {
     allowedHosts?: readonly string[];
     /** Take part in what the model answers. */
     adapters?: readonly AdapterFile[] | undefined;
+    /** The projector of `model`. */
+    mmproj?: string | undefined;
     /** How many requests may wait. */
     queue: number;
     /** How many models may be in memory. */
@@ -79,6 +81,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
         options: options.load,
         most: options.models,
         adapters: options.adapters ? { model: catalogue.defaultId, files: options.adapters } : undefined,
+        mmproj: options.mmproj === undefined ? undefined : { model: catalogue.defaultId, file: options.mmproj },
         log: options.log,
     });
     const stopped = new AbortController();

@@ -86,9 +86,15 @@ test("Ollama's tool results find the calls they answer", () => {
     assert.equal(messages[2]?.tool_call_id, messages[0]?.tool_calls?.[0]?.id);
 });
 
+test("Ollama's pictures stand before the text of their message", () => {
+    const [message] = readMessages([{ role: 'user', content: 'What is it?', images: ['aGk='] }]);
+    const picture = { type: 'file', file: { file_data: 'aGk=', filename: 'images[0]' } };
+    assert.deepEqual(message?.content, [picture, { type: 'text', text: 'What is it?' }]);
+});
+
 test('what Ollama clients may not send is refused with a sentence', () => {
-    const picture = { role: 'user', content: 'What is it?', images: ['aGk='] };
-    assert.throws(() => readMessages([picture]), /cannot look at images/);
+    assert.throws(() => readMessages([{ role: 'user', content: 'What is it?', images: 'aGk=' }]), /'images' must be a list/);
+    assert.throws(() => readMessages([{ role: 'user', content: 'What is it?', images: [3] }]), /images\[0\] must be a file in base64/);
     assert.throws(() => readMessages('hello'), /must be a list/);
     assert.throws(() => readMessages([{ content: 'hi' }]), /messages\[0\]\.role/);
     assert.throws(() => readMessages([{ role: 'user', content: 3 }]), /messages\[0\]\.content/);

@@ -130,7 +130,13 @@ function messageWords({ role, content, tool_calls }: JsonObject): string {
 function textOf(content: JsonValue | undefined): string {
     if (typeof content === 'string') return content;
     if (!Array.isArray(content)) return '';
-    return content.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
+    return content.map((part) => (isObject(part) ? partWords(part) : '')).join('');
+}
+
+/** Pictures and sounds have the same number as long as they are the same. */
+function partWords({ text, media, frames }: JsonObject): string {
+    if (typeof text === 'string') return text;
+    return media !== undefined || frames !== undefined ? `\0${JSON.stringify(media ?? frames)}` : '';
 }
 
 function callWords(call: JsonValue): string {

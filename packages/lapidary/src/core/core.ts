@@ -1,6 +1,7 @@
 // Core: the engine as the front sees it, wherever it runs. core/local.ts is the thing itself, core/remote.ts speaks to
 // one in a worker. Everything that crosses here can be posted as a message.
 import type { CallOptions, CallResult } from '../engine.js';
+import type { MediaInfo, MediaPart } from '../media/parts.js';
 import type { Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult, Logprob } from '../session.js';
@@ -58,6 +59,8 @@ export interface Core {
     embed(request: EmbedRequest, context: CallContext): Promise<Embedded>;
     /** How likely each token but the first was after those before it. */
     score(request: ScoreRequest, context: CallContext): Promise<Logprob[]>;
+    /** What a picture, a sound or a film becomes for the model; the next request with it has it already. */
+    measure(part: MediaPart, context: CallContext): Promise<MediaInfo>;
     /** Adapters, data sets and trainings. */
     readonly workshop: AskWorkshop;
     /** A method of the engine itself, about the loaded model, when its turn has come. */

@@ -469,7 +469,7 @@ test('parts of messages in the words of several interfaces', async () => {
     const [message] = fake.generated[0]?.args['messages'] as { content: { text: string }[] }[];
     assert.deepEqual(message?.content.map(({ text }) => text), ['a', 'No.', 'b']);
     const refused = (type: string) => engine.chat.completions.create({ messages: [{ role: 'user', content: [{ type }] as never }] });
-    await assert.rejects(refused('image_url'), /reads text only/);
+    await assert.rejects(refused('image_url'), /must be the address of a picture/);
     await assert.rejects(refused('smell'), /'smell', which is not known here/);
     await engine.dispose();
 });

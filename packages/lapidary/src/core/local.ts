@@ -4,11 +4,12 @@ import { pause } from '../cache/pause.js';
 import type { CallResult, Engine } from '../engine.js';
 import { LapidaryError, cancelledError, messageOf, throwIfCancelled } from '../error.js';
 import { optionalString } from '../json.js';
+import { mediaParts, type MediaInfo, type MediaPart } from '../media/parts.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
 import type { AdapterUse, GenerateEvent, GenerateRequest, GenerateResult, Logprob, Session } from '../session.js';
-import { closePrepared, openPrepared } from '../sources/open.js';
+import { closePrepared, openPrepared, type OpenedSource } from '../sources/open.js';
 import type { PreparedSource } from '../sources/prepared.js';
 import { readExactly, type ByteSource } from '../sources/source.js';
 import type { Log } from '../wasi.js';
@@ -18,14 +19,18 @@ import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, ScoreRequest } from './core.js';
 import { embedTexts } from './embed.js';
+import type { Media } from './media.js';
 import { fitBudget, fittingContext, fittingConversations } from './memory.js';
 import { Turns } from './turns.js';
 
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'adapters' | 'backend' | 'contextLength' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'wasm' | 'workshop'
->;
+    'adapters' | 'backend' | 'contextLength' | 'fetchMedia' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'wasm' | 'workshop'
+> & {
+    mmproj?: PreparedSource;
+    mmprojFound?: boolean;
+};
 
 export interface LocalContext {
     runtime: Runtime;
@@ -51,6 +56,10 @@ interface Opened {
     /** Take part in everything. */
     always: AdapterUse[];
     contextLength: number;
+    /** If it has a projector. */
+    media?: Media | undefined;
+    /** The projector's own. */
+    projector: readonly ByteSource[];
     /** Made when first needed. */
     reader?: Session;
 }
@@ -117,8 +126,14 @@ export class LocalCore implements Core {
 
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told = new ToldTokens(request.continue_tokens);
-        const asked = request.messages ? { ...request, report_tokens: true } : request;
-        return await this.inTurn(context.signal, async ({ conversations, place, always }) => {
+        const files = mediaParts(request.messages);
+        return await this.inTurn(context.signal, async (opened) => {
+            const { conversations, place, always } = opened;
+            let asked = request.messages ? { ...request, report_tokens: true } : request;
+            if (files.length > 0) {
+                const messages = await (await this.media(opened, files)).place(request.messages ?? [], context.signal);
+                asked = { ...asked, messages };
+            }
             const wanted = request.adapters ?? [];
             const asWell = wanted.length > 0 ? await this.tools.resolve(wanted, place, context.signal) : [];
             const adapters = [...always, ...asWell];
@@ -140,6 +155,16 @@ export class LocalCore implements Core {
             report(told.settle());
             return result;
         });
+    }
+
+    async measure(part: MediaPart, { signal }: CallContext): Promise<MediaInfo> {
+        return await this.inTurn(signal, async (opened) => await (await this.media(opened, [part])).measure(part, signal));
+    }
+
+    /** What takes pictures and sounds; a model without says so. */
+    private async media({ media }: Opened, parts: readonly MediaPart[]): Promise<Media> {
+        if (media) return media;
+        throw (await import('./media.js')).blind(parts);
     }
 
     readonly workshop: AskWorkshop = async (method, args, context) => {
@@ -322,14 +347,19 @@ export class LocalCore implements Core {
         const fallbackName = bytes.name ?? bytes.sources[0]?.name.replace(/\.gguf$/i, '') ?? 'model';
         let engine: Engine | undefined;
         let own: AlwaysAdapter[] = [];
+        let projector: ByteSource[] = [];
+        const closeSources = async () => {
+            await Promise.allSettled([...bytes.sources, ...projector].map((source) => source.close()));
+        };
         try {
             own = await readAdapters((await bytes.openAdapters?.()) ?? [], signal);
-            if (own.length > 0 || this.options.adapters?.length) this.hasWorkshop = true;
+            projector = await this.openProjector(bytes.openProjector, signal);
+            if (own.length > 0 || this.options.adapters?.length || projector.length > 0) this.hasWorkshop = true;
             engine = await runtime.makeEngine({ log, gpu, workshop: this.hasWorkshop });
             throwIfCancelled(signal);
         } catch (error) {
             engine?.close();
-            await Promise.allSettled(bytes.sources.map((source) => source.close()));
+            await closeSources();
             throw error;
         }
         try {
@@ -338,6 +368,9 @@ export class LocalCore implements Core {
             if (description['supported'] === false) {
                 throw new LapidaryError('unsupported', optionalString(description, 'reason') ?? 'this model cannot be run');
             }
+            const { capabilities } = description;
+            const sees = projector.length > 0 || capabilities?.includes('vision') || capabilities?.includes('audio');
+            if (sees && !this.hasWorkshop) throw new LapidaryError('needs_everything', 'a model that sees and hears');
             const { backend, why } = await choose(gpu);
             if (!this.current) await this.context.onOpened?.(description, backend);
             throwIfCancelled(signal);
@@ -358,6 +391,7 @@ export class LocalCore implements Core {
                 perLayerEmbeddings,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });
+            const media = sees ? await this.openMedia(engine, model, projector, signal) : undefined;
             const conversations = new Conversations((stop) => this.createSession(model, context, stop), maxConversations);
             const first = await conversations.prepare(signal);
             this.tell({
@@ -370,6 +404,7 @@ export class LocalCore implements Core {
                 maxConversations,
                 weightBytes: loaded.bytes,
                 ...(loaded.perLayerEmbeddings === undefined ? {} : { perLayerEmbeddings: loaded.perLayerEmbeddings }),
+                ...media?.senses,
                 description,
             });
             // No conversation is held with a model of embeddings: what was prepared reads its texts.
@@ -379,12 +414,31 @@ export class LocalCore implements Core {
                 always.push((await LoadedAdapter.load(engine, model, files, signal)).use(scale));
             }
             const place = { engine, model: model.number, backend };
-            return { engine, model, conversations, place, always, contextLength: first.context, ...reader };
+            return { engine, model, conversations, place, always, contextLength: first.context, media, projector, ...reader };
         } catch (error) {
             engine.close();
-            await Promise.allSettled(bytes.sources.map((source) => source.close()));
+            await closeSources();
             if (await this.enlarge(error)) return await this.build(signal, choose);
             throw error;
+        }
+    }
+
+    /** The one that was asked for, or that which belongs to the model. */
+    private async openProjector(own: OpenedSource['openProjector'], signal: AbortSignal): Promise<ByteSource[]> {
+        const { mmproj } = this.options;
+        if (mmproj) return (await openPrepared(mmproj, this.context.runtime.openLocal, signal)).sources;
+        return (await own?.()) ?? [];
+    }
+
+    /** A projector that was merely found may be of another model: then this one cannot see, and answers all the same. */
+    private async openMedia(engine: Engine, model: Model, projector: readonly ByteSource[], signal: AbortSignal): Promise<Media | undefined> {
+        try {
+            return await (await import('./media.js')).Media.open(engine, model.number, projector, this.options.fetchMedia ?? false, signal);
+        } catch (error) {
+            throwIfCancelled(signal);
+            if (this.options.mmproj && !this.options.mmprojFound) throw error;
+            this.context.log('warning', `it neither sees nor hears: ${messageOf(error)}`);
+            return undefined;
         }
     }
 
@@ -449,9 +503,10 @@ async function readAdapters(sources: readonly ByteSource[], signal: AbortSignal)
     }
 }
 
-async function close({ engine, model }: Opened): Promise<void> {
+async function close({ engine, model, projector }: Opened): Promise<void> {
     engine.close(); // first: whoever waits is told, and the GPU is free at once
     await model.close().catch(() => undefined); // the sources
+    await Promise.allSettled(projector.map((source) => source.close()));
 }
 
 function isLoss(error: unknown): error is LapidaryError {

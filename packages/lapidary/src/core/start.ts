@@ -1,9 +1,10 @@
 // Where the engine runs: in a worker of its own in a page, in this thread elsewhere.
 import { LapidaryError, messageOf, throwIfCancelled } from '../error.js';
+import { isObject } from '../json.js';
 import { kvFormats } from '../kv-format.js';
 import type { LoadOptions, ModelSource } from '../options.js';
 import { Fields, defined } from '../dialects/fields.js';
-import { prepareSource, type PreparedSource } from '../sources/prepared.js';
+import { prepareSource, type PreparedSource, type Surroundings } from '../sources/prepared.js';
 import { isNode } from '../surroundings.js';
 import type { Log } from '../wasi.js';
 import type { Core } from './core.js';
@@ -12,10 +13,10 @@ import { EngineClient } from '../engine/client.js';
 import { workerPort } from '../rpc/port.js';
 
 export async function startCore(source: ModelSource, options: LoadOptions): Promise<Core> {
-    const core = checkOptions(options);
+    const here = { hasDisk: isNode(), base: ownAddress() };
+    const core = checkOptions(options, here);
     throwIfCancelled(options.signal);
-    const hasDisk = isNode();
-    const prepared = prepareSource(source, options, { hasDisk, base: ownAddress() });
+    const prepared = prepareSource(source, options, here);
     const log: Log = options.log ?? (() => undefined);
     const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
     if (worker) return await startRemote(worker, prepared, core, options, log);
@@ -41,9 +42,13 @@ export function postable(wasm: LoadOptions['wasm']): Exclude<LoadOptions['wasm']
     }
 }
 
-export function checkOptions(options: LoadOptions): CoreOptions {
+export function checkOptions(options: LoadOptions, here: Surroundings): CoreOptions {
     const fields = new Fields(options);
-    const { wasm, adapters } = options;
+    const { wasm, adapters, mmproj, sha256: _, ...about } = options;
+    const found = isObject(mmproj) && 'found' in mmproj ? (mmproj['found'] as ModelSource) : undefined;
+    const wanted = found ?? (mmproj as ModelSource | undefined);
+    const projector = wanted === undefined ? undefined : prepareSource(wanted, about, here);
+    if (projector?.kind === 'open') throw new LapidaryError('invalid_argument', `'mmproj' must be an address, a file or a Blob`);
     return defined({
         backend: fields.oneOf('backend', ['gpu', 'cpu', 'auto']),
         contextLength: fields.integer('contextLength', 1, Number.MAX_SAFE_INTEGER),
@@ -53,7 +58,10 @@ export function checkOptions(options: LoadOptions): CoreOptions {
         perLayerEmbeddings: fields.oneOf('perLayerEmbeddings', ['auto', 'gpu', 'source']),
         rememberGpu: fields.boolean('rememberGpu'),
         workshop: fields.boolean('workshop'),
+        fetchMedia: fields.boolean('fetchMedia'),
         adapters,
+        mmproj: projector,
+        mmprojFound: found === undefined ? undefined : true,
         wasm: postable(wasm),
     });
 }

@@ -3,7 +3,9 @@ import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
 import type { ReasoningEffort } from '../openai.js';
 import type { GenerateRequest } from '../session.js';
+import { asContent } from '../media/parts.js';
 import { Fields, defined, invalid } from './fields.js';
+import { mediaPartOf } from './media.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 
 export interface CheckedRequest {
@@ -77,8 +79,10 @@ function partOf(part: Fields): JsonObject[] {
         return [{ type: 'text', text }];
     }
     if (thoughtParts.has(type)) return [];
+    const media = mediaPartOf(part);
+    if (media) return [asContent(media)];
     const why = mediaPart.test(type)
-        ? `'${part.at('type')}' is '${type}', but this model reads text only`
+        ? `'${part.at('type')}' is '${type}', which is not known here: pictures are image_url, sounds are input_audio`
         : `'${part.at('type')}' is '${type}', which is not known here: send parts of type 'text'`;
     throw new LapidaryError('unsupported', why);
 }

@@ -3,6 +3,7 @@ import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawCon
 import type { CoreOptions } from '../core/local.js';
 import type { CallResult } from '../engine.js';
 import { LapidaryError, cancelledError } from '../error.js';
+import type { MediaInfo, MediaPart } from '../media/parts.js';
 import type { TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import { Moved } from '../rpc/contract.js';
@@ -103,6 +104,10 @@ export class EngineClient implements Core {
 
     async score(request: ScoreRequest, { signal, onProgress }: CallContext): Promise<Logprob[]> {
         return await this.rpc.call('score', request, { signal, onEvent: onProgress });
+    }
+
+    async measure(part: MediaPart, { signal }: CallContext): Promise<MediaInfo> {
+        return await this.rpc.call('measure', part, { signal });
     }
 
     readonly workshop: AskWorkshop = async (method, args, { signal, onEvent } = {}) =>

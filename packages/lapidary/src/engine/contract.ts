@@ -4,6 +4,7 @@ import type { EmbedRequest, Embedded, ScoreRequest } from '../core/core.js';
 import type { CoreOptions } from '../core/local.js';
 import type { CallResult } from '../engine.js';
 import type { JsonObject } from '../json.js';
+import type { MediaInfo, MediaPart } from '../media/parts.js';
 import type { Backend, Progress, TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { GenerateEvent, GenerateRequest, GenerateResult, Logprob } from '../session.js';
@@ -33,6 +34,7 @@ export interface EngineCalls {
     detokenize: { args: { tokens: Int32Array; options: { special?: boolean } }; event: never; result: string };
     embed: { args: EmbedRequest; event: Progress; result: Embedded };
     score: { args: ScoreRequest; event: Progress; result: Logprob[] };
+    measure: { args: MediaPart; event: never; result: MediaInfo };
     workshop: { args: { method: WorkshopMethod; args: never }; event: TrainingEvent; result: unknown };
     call: { args: { method: string; args: object; blob: Uint8Array | undefined }; event: JsonObject; result: CallResult };
     check: { args: { request: CheckRequest; wasm?: LoadOptions['wasm'] }; event: Progress; result: CheckReport };

@@ -19,9 +19,10 @@ const usualPatience: Patience = { silentMs: 30_000, everyMs: 10_000 };
 
 export async function loadInThread(source: ModelSource, options: LoadOptions = {}, patience = usualPatience): Promise<LoadedEngine> {
     if (options.gpu !== undefined) throw new LapidaryError('unsupported', 'a GPU of your own cannot be sent to another thread');
-    const core = checkOptions(options);
+    const here = { hasDisk: true, base: undefined };
+    const core = checkOptions(options, here);
     throwIfCancelled(options.signal);
-    const prepared = prepareSource(source, options, { hasDisk: true, base: undefined });
+    const prepared = prepareSource(source, options, here);
     const log = options.log ?? (() => undefined);
     // Where Vulkan's driver is, is told by the environment of the process, which a thread's copy is not.
     const thread = new Worker(new URL('./thread.js', import.meta.url), { env: SHARE_ENV, name: 'lapidary' });

@@ -45,6 +45,7 @@ export function serveEngine(port: Port, onClosed: () => void = () => undefined):
                 }),
             tokenize: async ({ text, options }) => await loaded().tokenize(text, options),
             detokenize: async ({ tokens, options }) => await loaded().detokenize(tokens, options),
+            measure: async (part, { signal }) => await loaded().measure(part, { signal }),
             workshop: async ({ method, args }, { signal, emit }) =>
                 await loaded().workshop(method, args, { signal, onEvent: emit }),
             call: async ({ method, args, blob }, { signal, emit }) => {

@@ -180,6 +180,11 @@ export class KeptModels {
         return await this.openFiles(model, 'adapter', {});
     }
 
+    /** One that belongs to it. */
+    async openProjector(model: KeptModel): Promise<ByteSource[]> {
+        return (await this.openFiles(model, 'projector', {})).slice(0, 1);
+    }
+
     /** Reads everything. What is damaged is fetched again when it is pulled or opened the next time. */
     async verify(model: KeptModel, options: WorkOptions = {}): Promise<Check[]> {
         const checks: Check[] = [];

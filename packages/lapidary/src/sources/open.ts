@@ -21,6 +21,8 @@ export interface OpenedSource {
     name?: string;
     /** Opens the adapters that belong to it: GGUF files, each with scale 1. Who does that closes them. */
     openAdapters?: () => Promise<ByteSource[]>;
+    /** Opens the projector that belongs to it: with it, it sees or hears. Who does that closes it. */
+    openProjector?: () => Promise<ByteSource[]>;
 }
 
 /** Opens a path or a name on this computer's disk; only places that have one offer it. */
@@ -105,8 +107,9 @@ export async function openKept(models: KeptModels, model: KeptModel, http: HttpO
     const { signal, ...rest } = http;
     const sources = await models.open(model, { http: rest, ...(signal ? { signal } : {}) });
     const openAdapters = () => models.openAdapters(model);
-    const adapted = model.files.some(({ role }) => role === 'adapter');
-    return { sources, name: model.name, ...(adapted ? { openAdapters } : {}) };
+    const openProjector = () => models.openProjector(model);
+    const has = (wanted: string) => model.files.some(({ role }) => role === wanted);
+    return { sources, name: model.name, ...(has('adapter') ? { openAdapters } : {}), ...(has('projector') ? { openProjector } : {}) };
 }
 
 async function openUrl(
@@ -128,11 +131,17 @@ function noBuiltin(cause: LapidaryError): LapidaryError {
     );
 }
 
-/** A model of Ollama's with its adapters, which Ollama applies too. */
+/** A model of Ollama's with its adapters and its projector, which Ollama applies too. */
 export async function openOllama(store: OllamaStore, model: ResolvedModel): Promise<OpenedSource> {
     const sources = await store.openLayers(model.models);
     const openAdapters = () => store.openLayers(model.adapters);
-    return { sources, name: model.name, ...(model.adapters.length > 0 ? { openAdapters } : {}) };
+    const openProjector = () => store.openLayers(model.projectors.slice(0, 1));
+    return {
+        sources,
+        name: model.name,
+        ...(model.adapters.length > 0 ? { openAdapters } : {}),
+        ...(model.projectors.length > 0 ? { openProjector } : {}),
+    };
 }
 
 /** They may be needed again when the GPU was lost, so the engine must not close them; `closePrepared` does. */

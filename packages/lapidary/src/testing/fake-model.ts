@@ -32,6 +32,8 @@ export class FakeModel {
     mostSessions = Infinity;
     /** Asked before each text becomes a vector. */
     failEmbed: () => { code: string; message: string } | undefined = () => undefined;
+    /** With it the model has towers of its own: answers projector.* and media.*. */
+    onMedia: ((method: string, args: Record<string, unknown>, blob: Uint8Array) => object) | undefined;
     onEmbed: (tokens: number[]) => number[] = () => [3, 4];
     private readonly stops = new Map<string, () => void>();
 
@@ -60,7 +62,7 @@ export class FakeModel {
             const { method, number: id } = call;
             if (this.trainer.answer(engine, number, call)) return;
             if (method === 'model.open') engine.finish(id, { model: 1 });
-            else if (method === 'model.describe') engine.finish(id, description);
+            else if (method === 'model.describe') engine.finish(id, this.onMedia ? { ...description, capabilities: ['completion', 'vision', 'audio'] } : description);
             else if (method === 'model.load') {
                 const failure = this.onLoad(number);
                 if (failure) engine.fail(id, failure.code, failure.message);
@@ -86,7 +88,9 @@ export class FakeModel {
                 const texts = whole.map((length) => [...call.blob.subarray(at, (at += length))].slice(0, most));
                 engine.finish(id, { lengths: texts.map(({ length }) => length), whole }, words(Uint8Array.from(texts.flat())));
             }
-            else if (method === 'session.generate') this.generate(engine, number, call);
+            else if (this.onMedia && /^(media|projector)\./.test(method)) {
+                engine.finish(id, this.onMedia(method, call.args as Record<string, unknown>, call.blob));
+            } else if (method === 'session.generate') this.generate(engine, number, call);
             else engine.finish(id, {});
         };
         return engine;
