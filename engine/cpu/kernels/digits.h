@@ -82,7 +82,7 @@ struct I8Digits {
     }
     [[gnu::always_inline]] static inline void add(const uint8_t* x, const Weights& a, const Weights& b, Sums& s,
                                                   Sums& t) {
-#pragma clang loop unroll(full)
+        LAPIDARY_UNROLL
         for (int l = 0; l < kCount; ++l) {
             const B16 digits = B16(splat_word(x + 4 * l));
             s.digit[l] = dot8(digits, a, s.digit[l]);

@@ -25,7 +25,7 @@ inline B16 high_nibbles(B16 v) {
 // Of 32 columns: four times sixteen bytes for each half of the rows, quad 2 i in the low nibbles, quad 2 i + 1 in the high ones.
 template <class F>
 LAPIDARY_INLINE void each_nibble_quad(const uint8_t* q, F&& f) {
-#pragma clang loop unroll(full)
+    LAPIDARY_UNROLL
     for (int i = 0; i < 4; ++i) {
         const auto a = load<B16>(q + 32 * i);
         const auto b = load<B16>(q + 32 * i + 16);
@@ -99,7 +99,7 @@ struct Q6K {
     template <class F>
     LAPIDARY_INLINE void each_quad(const uint8_t* w, int j, F&& f) {
         const uint8_t* q = w + 96 * j;
-#pragma clang loop unroll(full)
+        LAPIDARY_UNROLL
         for (int i = 0; i < 4; ++i) f(i, quad(q, i), quad(q + 48, i));
     }
     LAPIDARY_INLINE F4 scale(const uint8_t* w, int j, int half) {
@@ -146,7 +146,7 @@ struct Q80 {
     template <class F>
     LAPIDARY_INLINE void each_quad(const uint8_t* w, int j, F&& f) {
         const uint8_t* q = w + 288 * j;
-#pragma clang loop unroll(full)
+        LAPIDARY_UNROLL
         for (int i = 0; i < 8; ++i) f(i, load<B16>(q + 32 * i), load<B16>(q + 32 * i + 16));
     }
     LAPIDARY_INLINE F4 scale(const uint8_t* w, int j, int half) { return load<F4>(w + 288 * j + 256 + 16 * half); }
@@ -163,7 +163,7 @@ struct Bytes {
     template <class F>
     LAPIDARY_INLINE void each_quad(const uint8_t* w, int j, F&& f) {
         const uint8_t* q = w + 192 * j;
-#pragma clang loop unroll(full)
+        LAPIDARY_UNROLL
         for (int i = 0; i < 4; ++i) f(i, load<B16>(q + 32 * i), load<B16>(q + 32 * i + 16));
     }
     LAPIDARY_INLINE F4 scale(const uint8_t* w, int j, int half) { return load<F4>(w + 192 * j + 128 + 16 * half); }

@@ -64,7 +64,7 @@ inline Turn turn_by(double angle) {
     const double z = r * r;
     double sine = 1;
     double cosine = 1;
-#pragma clang loop unroll(full)
+    LAPIDARY_UNROLL
     for (int n = 18; n > 0; n -= 2) {
         sine = 1 - sine * z * (1.0 / double(n * (n + 1)));
         cosine = 1 - cosine * z * (1.0 / double(n * (n - 1)));

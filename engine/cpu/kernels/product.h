@@ -69,7 +69,7 @@ struct Panel {
     template <class Visit>
     LAPIDARY_INLINE void each_quad(const Panel* p, int j, Visit&& f) {
         const auto* from = p->quads[j * (kSub / 4)];
-#pragma clang loop unroll(full)
+        LAPIDARY_UNROLL
         for (int i = 0; i < kSub / 4; ++i) f(i, from[2 * i], from[2 * i + 1]);
     }
     LAPIDARY_INLINE F4 scale(const Panel* p, int j, int half) { return p->scales[j][half]; }

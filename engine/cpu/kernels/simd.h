@@ -8,6 +8,13 @@
 #include <wasm_simd128.h>
 #endif
 
+// Loops over vectors that lie in registers. Natively that only costs the compiler minutes.
+#ifdef __wasm_simd128__
+#define LAPIDARY_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define LAPIDARY_UNROLL _Pragma("clang loop unroll(disable)")
+#endif
+
 namespace lapidary::cpu {
 
 using F4 = float __attribute__((vector_size(16)));
