@@ -169,6 +169,28 @@ test('thoughts are folded, tool calls are shown and their results sent back', { 
     });
 });
 
+test('tools of the app are used by the model itself, each call for each result, until it is done', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        const endpoint = { kind: 'openai', url: app.site.url, key: '', model: 'm' };
+        await prepareSettings(context, { useEndpoint: true, endpoint, ownTools: ['calculate'] });
+        const calls = ['6 * 7', 'nonsense'].map((expression, index) => ({
+            index,
+            id: `call_${index}`,
+            function: { name: 'calculate', arguments: JSON.stringify({ expression }) },
+        }));
+        app.site.remoteAnswers = [[{ content: 'Let me see.' }, { tool_calls: calls }], [{ content: 'It is 42.' }]];
+        const visitor = await Visitor.arrive(context, app.site.url);
+        await visitor.say('What is six times seven?');
+        assert.match(await visitor.answer(1), /It is 42/);
+        const results = visitor.page.locator('.message.tool .tool-result');
+        assert.deepEqual(await results.allInnerTexts(), ['42', "Error: 'nonsense' is neither a number nor a function"]);
+        await visitor.page.goto(`${app.site.url}/#/settings`);
+        assert.equal(await visitor.page.getByLabel(/^Calculator/).isChecked(), true);
+        assert.equal(await visitor.page.getByLabel(/^Date and time/).isChecked(), false);
+        visitor.checkHarmless();
+    });
+});
+
 test('what a hostile model writes is harmless text', { skip: app.skip }, async () => {
     await app.visit(async (context) => {
         const endpoint = { kind: 'openai', url: app.site.url, key: '', model: 'evil' };

@@ -16,6 +16,8 @@ test('what a chat needs is small', { skip: app.skip }, async (t) => {
     await app.visit(
         async (context) => {
             await prepareSettings(context, { maxTokens: 4 });
+            // What it takes to offer a larger model comes besides, where one fits.
+            await context.addInitScript(() => localStorage.setItem('lapidary-offer', 'over'));
             app.site.asked.length = 0;
             const visitor = await Visitor.arrive(context, app.site.url);
             await visitor.untilReady();

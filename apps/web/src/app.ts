@@ -9,6 +9,7 @@ import { filesOf, keepHandles, keptHandles, mayRead } from './files/opened.js';
 import { Database } from './store/database.js';
 import { Observable } from './store/observable.js';
 import { endOffer, remember, remembered } from './store/remembered.js';
+import { chosenTools } from './shell/features.js';
 import { settings, type Endpoint } from './store/settings.js';
 import { navigate } from './router.js';
 import { notify } from './views/notices.js';
@@ -23,6 +24,7 @@ export class App {
         this.conversations = new Conversations(database, {
             backend: () => this.backend(),
             settings: () => settings.value,
+            tools: async () => await chosenTools(settings.value.ownTools),
             onProblem: (text) => notify(text),
             onCreated: (id) => {
                 navigate({ page: 'chat', conversation: id }, true);

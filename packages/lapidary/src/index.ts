@@ -48,6 +48,8 @@ export { samplingRanges } from './dialects/sampling.js';
 export type { AnswerOptions, AnswerTotals } from './answer/answer.js';
 export { Fold } from './answer/events.js';
 export type { AnswerEvent, Call, End, Ended, Score, Times } from './answer/events.js';
+export { runCalls, toolDefinition, toolLoop } from './answer/tool-loop.js';
+export type { LoopOptions, Tool, ToolResult } from './answer/tool-loop.js';
 export { sha256 } from './sha256.js';
 export { BlobSource } from './sources/blob.js';
 export { HttpSource, openHttp } from './sources/http.js';

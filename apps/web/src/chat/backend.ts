@@ -1,4 +1,5 @@
 // Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
+import type { Tool } from '../shell/feature.js';
 import type { AnswerStats, Role, ToolCall } from '../store/conversation.js';
 import { partsOf, readableText, type Part } from '../store/parts.js';
 import type { AdapterChoice, Wishes } from '../store/settings.js';
@@ -81,6 +82,7 @@ export interface RequestSettings extends Wishes {
     system: string;
     thinking: boolean;
     tools: string;
+    ownTools?: readonly string[];
     adapters?: readonly AdapterChoice[];
 }
 
@@ -88,8 +90,10 @@ export interface RequestSettings extends Wishes {
 export function buildRequest(
     path: readonly (ChatMessage & { role: Role })[],
     settings: RequestSettings,
+    /** Of the app. */
+    own: readonly Tool[] = [],
 ): ChatRequest {
-    const { system, tools, ...sampling } = settings;
+    const { system, tools, ownTools: _, ...sampling } = settings;
     const messages: ChatMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
     for (const { role, content, parts, toolCalls, toolCallId } of path) {
         if (role === 'assistant' && content === '' && !toolCalls?.length) continue;
@@ -105,9 +109,13 @@ export function buildRequest(
     const { temperature, topP, topK, minP, repeatPenalty, seed, maxTokens } = sampling;
     Object.assign(request, withoutUndefined({ temperature, topP, topK, minP, repeatPenalty, seed, maxTokens }));
     const parsed = parseTools(tools);
-    if (parsed.tools.length > 0) request.tools = parsed.tools;
+    if (parsed.tools.length + own.length > 0) request.tools = [...parsed.tools, ...own.map(definition)];
     if (settings.adapters?.length) request.adapters = settings.adapters;
     return request;
+}
+
+function definition({ name, description, parameters }: Tool): unknown {
+    return { type: 'function', function: { name, description, parameters } };
 }
 
 export function parseTools(text: string): { tools: unknown[]; problem?: string } {

@@ -14,6 +14,7 @@ import { Observable } from '../store/observable.js';
 import { nameOf, partsOf, type Part } from '../store/parts.js';
 import { titleFrom } from '../store/title.js';
 import { Answer } from './answer.js';
+import type { Tool } from '../shell/feature.js';
 import { buildRequest, type ChatBackend, type ChatRequest, type RequestSettings } from './backend.js';
 
 // How long a deleted conversation can be brought back by the next visit.
@@ -27,6 +28,8 @@ export interface Opened {
 export interface ConversationsOptions {
     backend: () => ChatBackend;
     settings: () => RequestSettings;
+    /** Those of the app that the model may call. */
+    tools: () => Promise<readonly Tool[]>;
     /** Something the person should know: an answer that could not be saved, for instance. */
     onProblem: (text: string) => void;
     /** A message became the start of a new conversation. */
@@ -180,21 +183,36 @@ export class Conversations {
     private async answerTo(id: string, question: Message): Promise<void> {
         const { conversation, messages } = this.opened.value;
         if (conversation?.id !== id) return;
-        const request = buildRequest([...ancestorsOf(messages, question), question], this.options.settings());
-        await this.write(conversation, newMessage(id, question.id, 'assistant', ''), request);
+        const tools = await this.options.tools();
+        const path = [...ancestorsOf(messages, question), question];
+        const request = buildRequest(path, this.options.settings(), tools);
+        const answer = await this.write(conversation, newMessage(id, question.id, 'assistant', ''), request);
+        if (answer?.toolCalls?.length) await this.runTools(answer, path, tools);
     }
 
-    private async write(conversation: Conversation, start: Message, request: ChatRequest): Promise<void> {
+    /** What the app can do by itself it does, and the model goes on with what came of it. */
+    private async runTools(message: Message, path: readonly Message[], tools: readonly Tool[]): Promise<void> {
+        if (tools.length === 0) return;
+        const { runOwn } = await import('./own-tools.js');
+        const results = await runOwn(message, path, tools);
+        for (const { id, text } of results ?? []) {
+            if (this.opened.value.conversation?.id !== message.conversation) return; // who left sends them by hand
+            await this.answerTool(message, id, text);
+        }
+    }
+
+    private async write(conversation: Conversation, start: Message, request: ChatRequest): Promise<Message | undefined> {
         const { id } = conversation;
-        if (this.answers.value.has(id)) return;
+        if (this.answers.value.has(id)) return undefined;
         const answer = new Answer(start, {
             show: (message) => this.put(message),
             save: (message) => this.save(message),
         });
         this.setAnswer(id, answer);
         await this.add(conversation, answer.message);
-        await holding(`lapidary-answer-${id}`, () => answer.run(this.options.backend(), request));
+        const written = await holding(`lapidary-answer-${id}`, () => answer.run(this.options.backend(), request));
         this.setAnswer(id, undefined);
+        return written;
     }
 
     private setAnswer(id: string, answer: Answer | undefined): void {

@@ -1,7 +1,7 @@
 // What a feature of the app says about itself. The shell and the chat know no more of it than this, and features know nothing
 // of each other; what is heavy is loaded when it is used.
 import type { ComponentType } from 'preact';
-import type { EngineInfo } from 'lapidary';
+import type { EngineInfo, Tool as EngineTool } from 'lapidary';
 import type { FileKind } from '../files/kind.js';
 import type { Part } from '../store/parts.js';
 
@@ -32,15 +32,8 @@ export interface PartProps {
     part: Part;
 }
 
-export interface Tool {
-    name: string;
-    /** For the model. */
-    description: string;
+/** What a model may call, as the library runs it. */
+export interface Tool extends EngineTool {
     /** For people, in the settings. */
     title: string;
-    /** A JSON schema of its arguments. */
-    parameters: object;
-    /** Whether the person is asked before it runs. */
-    consent: 'never' | 'always';
-    run(args: Record<string, unknown>, signal: AbortSignal): Promise<string>;
 }

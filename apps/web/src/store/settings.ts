@@ -35,6 +35,8 @@ export interface Settings extends Wishes {
     contextLength?: number | undefined;
     /** Definitions of tools, JSON as the OpenAI API has them. */
     tools: string;
+    /** Names of the tools of this app that the model may call. */
+    ownTools: readonly string[];
     backend: 'auto' | 'gpu' | 'cpu';
     /** Where models are looked for instead of huggingface.co; empty for that. */
     hub: string;
@@ -49,6 +51,7 @@ export const defaults: Settings = {
     system: '',
     thinking: false,
     tools: '',
+    ownTools: [],
     backend: 'auto',
     hub: '',
     useEndpoint: false,
@@ -76,6 +79,7 @@ export function parseSettings(text: string | null): Settings {
         system: string(from['system']),
         thinking: from['thinking'] === true,
         tools: string(from['tools']),
+        ownTools: parseNames(from['ownTools']),
         backend: one(from['backend'], ['auto', 'gpu', 'cpu'], 'auto'),
         hub: string(from['hub']),
         useEndpoint: from['useEndpoint'] === true,
@@ -100,6 +104,10 @@ export function parseSettings(text: string | null): Settings {
         };
     }
     return settings;
+}
+
+function parseNames(value: unknown): string[] {
+    return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
 }
 
 function parseAdapters(value: unknown): AdapterChoice[] {

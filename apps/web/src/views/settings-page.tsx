@@ -1,8 +1,10 @@
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { useApp, wishFor } from '../app.js';
 import { baseAddress, kindOf } from '../chat/address.js';
 import { parseTools } from '../chat/backend.js';
 import { listRemoteModels } from '../chat/remote.js';
+import { allTools } from '../shell/features.js';
+import type { Tool } from '../shell/feature.js';
 import { useObserved } from '../store/observable.js';
 import {
     rangeProblem,
@@ -63,6 +65,7 @@ export function SettingsPage({ onMenu }: PageProps) {
             <EndpointSettings value={value} />
             <section class="card">
                 <h2>Tools</h2>
+                <OwnTools chosen={value.ownTools} />
                 <label>
                     <span>
                         Functions the model may call, as JSON in the form of OpenAI’s API. You give the results yourself.
@@ -81,6 +84,24 @@ export function SettingsPage({ onMenu }: PageProps) {
             </section>
             <DataSettings />
         </PageFrame>
+    );
+}
+
+/** What the app offers a model that asks for it. */
+function OwnTools({ chosen }: { chosen: readonly string[] }) {
+    const tools = useTask<readonly Tool[]>();
+    useEffect(() => tools.run(async () => await allTools()), []);
+    return (
+        <>
+            {tools.result?.map(({ name, title }) => (
+                <Check
+                    key={name}
+                    label={`${title}: the model may use it by itself`}
+                    checked={chosen.includes(name)}
+                    onChange={(on) => settings.update({ ownTools: [...chosen.filter((other) => other !== name), ...(on ? [name] : [])] })}
+                />
+            ))}
+        </>
     );
 }
 
