@@ -17,7 +17,7 @@ import type { MediaInfo, MediaPart } from './media/parts.js';
 import type { EngineInfo, LoadOptions, ModelSource } from './options.js';
 import type { CompletionParams } from './openai.js';
 import type { GenerateRequest } from './session.js';
-import { probe, type Probe, type ProbeOptions } from './probe/probe.js';
+import type { Probe, ProbeOptions } from './probe/probe.js';
 import { callOptions, type TokenizeOptions, type WorkOptions } from './model.js';
 import type { DataReadOptions, DataSet, DataSource, TrainOptions, TrainingSession } from './training.js';
 
@@ -151,7 +151,7 @@ export const Lapidary = {
 
     /** What this device can do, which models fit and about how fast they would be, before anything is downloaded. */
     async probe(options: ProbeOptions = {}): Promise<Probe> {
-        return await probe(options);
+        return await (await import('./probe/probe.js')).probe(options); // with the whole catalogue
     },
 
     /** What is kept of models in this browser. Elsewhere, and where the browser keeps nothing, it is empty. */
