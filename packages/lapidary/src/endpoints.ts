@@ -5,7 +5,7 @@ import { Fold, Telling, type AnswerEvent, type Ended, type Score } from './answe
 import { streamOf, type Stream } from './answer/stream.js';
 import type { Core } from './core/core.js';
 import type { Words } from './dialects/dialect.js';
-import type { Progress } from './model.js';
+import type { Progress } from './work.js';
 import type {
     ChatCompletion,
     ChatCompletionChunk,

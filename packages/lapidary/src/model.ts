@@ -1,23 +1,15 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { CallOptions, CallResult, Engine } from './engine.js';
-import { LapidaryError } from './error.js';
 import { keep, recall, type TuningCache } from './gpu/tuning-cache.js';
 import type * as messages from './messages.js';
 import type { KvFormat } from './kv-format.js';
 import { Session, engineAdapters, type AdapterUse } from './session.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
+import { callOptions, joined, tokensFromBytes, tokensToBytes, type Progress, type WorkOptions } from './work.js';
+
+export { callOptions, joined, tokensFromBytes, tokensToBytes, type Progress, type WorkOptions };
 
 export type Backend = NonNullable<messages.ModelLoadArgs['backend']>;
-
-export interface Progress extends Omit<messages.Progress, 'type'> {
-    /** Why it takes longer than usual, in a sentence. */
-    note?: string | undefined;
-}
-
-export interface WorkOptions {
-    onProgress?: (progress: Progress) => void;
-    signal?: AbortSignal;
-}
 
 export interface TokenizeOptions {
     /** Put the model's own beginning-of-text token first. */
@@ -223,46 +215,4 @@ export class Model {
 async function release(engine: Engine, numbers: readonly number[], sources: readonly ByteSource[]): Promise<void> {
     for (const number of numbers) engine.removeSource(number);
     await Promise.allSettled(sources.map((source) => source.close()));
-}
-
-/** The part of every long call: progress and the wish to stop. */
-export function callOptions<Other extends { type?: unknown } = never>(options: WorkOptions, onOther?: (event: Other) => void) {
-    const { onProgress, signal } = options;
-    return {
-        // Any event: which others there are, the method decides.
-        onEvent: (event: { type?: unknown }) => {
-            if (isProgress(event)) onProgress?.({ done: event.done, total: event.total });
-            else onOther?.(event as Other);
-        },
-        ...(signal ? { signal } : {}),
-    };
-}
-
-function isProgress(event: { type?: unknown }): event is messages.Progress {
-    return event.type === 'progress';
-}
-
-/** One behind the other. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-    const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-        out.set(part, at);
-        at += part.length;
-    }
-    return out;
-}
-
-// Token ids cross the border as little-endian int32, whatever the machine's own order is.
-export function tokensToBytes(tokens: ArrayLike<number>): Uint8Array {
-    const bytes = new Uint8Array(tokens.length * 4);
-    const view = new DataView(bytes.buffer);
-    for (let i = 0; i < tokens.length; i++) view.setInt32(i * 4, tokens[i] ?? 0, true);
-    return bytes;
-}
-
-export function tokensFromBytes(bytes: Uint8Array): Int32Array {
-    if (bytes.length % 4 !== 0) throw new LapidaryError('internal', 'the engine returned a part of a token');
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    return Int32Array.from({ length: bytes.length / 4 }, (_, i) => view.getInt32(i * 4, true));
 }

@@ -1,28 +1,11 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
-import { Engine, compile, type EngineOptions } from './engine.js';
-import type { TuningCache } from './gpu/tuning-cache.js';
+import { Engine, compile } from './engine.js';
 import { pageTuningCache } from './gpu/tuning-cache-opfs.js';
 import type { LoadOptions } from './options.js';
-import type { OpenLocal } from './sources/open.js';
-import type { ByteSource } from './sources/source.js';
-import { gpuFinder, nodeRuntime } from './surroundings.js';
-import type { Log } from './wasi.js';
+import { gpuFinder, nodeRuntime, type Runtime } from './runtime-here.js';
 
-export interface Runtime {
-    /** Without a module given, the one that came with the library. */
-    makeEngine(options: EngineOptions & { workshop?: boolean }): Promise<Engine>;
-    findGpu(log: Log): Promise<GPU | undefined>;
-    /** Once `findGpu` found nothing. */
-    whyNoGpu?: (() => string | undefined) | undefined;
-    openLocal?: OpenLocal;
-    /** By its path; only where there is a disk. */
-    openFile?: (path: string) => Promise<ByteSource>;
-    /** Bytes of the machine, where that can be known. */
-    totalMemory?: () => number;
-    /** Where to keep what was found out about the GPU, so that only the first load has to. */
-    tuningCache?: TuningCache | undefined;
-}
+export type { Runtime };
 
 /** With the caller's own module and WebGPU where there are any. */
 export async function runtimeFor({

@@ -1,7 +1,7 @@
 // A session is one conversation's memory: the engine keeps what it has read and re-uses the common beginning.
 import type { Engine } from './engine.js';
 import type * as messages from './messages.js';
-import { callOptions, joined, tokensToBytes, type WorkOptions } from './model.js';
+import { callOptions, joined, tokensToBytes, type WorkOptions } from './work.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
 export type { Logprob, Sampling } from './messages.js';

@@ -1,6 +1,6 @@
 // SHA-256 of something larger than memory.
 import { throwIfCancelled } from './error.js';
-import type { WorkOptions } from './model.js';
+import type { WorkOptions } from './work.js';
 import type { ByteSource } from './sources/source.js';
 
 const pieceBytes = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // Models of noise: real sizes without real weights, for measuring.
 import type { Engine } from './engine.js';
 import type { ModelSynthArgs, ModelSynthResult } from './messages.js';
-import { callOptions, type WorkOptions } from './model.js';
+import { callOptions, type WorkOptions } from './work.js';
 import type { ByteSink } from './sources/source.js';
 
 export type SynthRequest = Omit<ModelSynthArgs, 'sink'>;

@@ -2,7 +2,6 @@
 import type { DataOptions, DataReport, EngineInfo, ExportedFile, Probe, TrainSettings, TrainingPlan } from 'lapidary';
 import { decoded } from '../decoded.js';
 import type { Run, StoredAdapter } from '../store/workshop.js';
-import type { RunEvent } from './training.js';
 
 /** A model someone picked. Everything in here can be posted to another tab. */
 export type ModelChoice =
@@ -67,6 +66,9 @@ export interface BenchWish {
     decode: number;
     runs: number;
 }
+
+/** What a tab that watches is told: the run as it is now, or something it wants to know. */
+export type RunEvent = { type: 'run'; run: Run } | { type: 'notice'; text: string };
 
 export interface DataWish {
     file: Blob;

@@ -4,11 +4,8 @@ import type { DataReport, LoadedEngine, TrainSettings, TrainingEvent, TrainingPl
 import { isAbort } from '../chat/backend.js';
 import { sentence } from '../chat/answer.js';
 import { newId } from '../store/ids.js';
-import type { DataWish } from './protocol.js';
+import type { DataWish, RunEvent } from './protocol.js';
 import { keepInMemory, openRun, saveAdapter, saveCheckpoint, saveRun, TakenOver, type AdapterBytes, type Run, type StoredAdapter } from '../store/workshop.js';
-
-/** What a tab that watches is told: the run as it is now, or something it wants to know. */
-export type RunEvent = { type: 'run'; run: Run } | { type: 'notice'; text: string };
 
 // Writing to the disk now and then; a closed tab costs as much at most.
 const storeEveryMs = 5000;

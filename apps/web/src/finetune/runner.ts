@@ -1,7 +1,7 @@
 // The training this tab has started. It goes on while one looks at other pages.
 import { sentence } from '../chat/answer.js';
 import type { EngineLink } from '../engine/link.js';
-import type { RunEvent } from '../engine/training.js';
+import type { RunEvent } from '../engine/protocol.js';
 import { newId } from '../store/ids.js';
 import { Observable } from '../store/observable.js';
 import { createRun, openRun, removeRun, saveRun, type Run } from '../store/workshop.js';

@@ -1,6 +1,6 @@
 // Everything between "not there" and "complete": room, what is left of earlier attempts, the download, the proof.
 import { LapidaryError } from '../error.js';
-import type { CacheOpenOptions } from './cache.js';
+import type { CacheOpenOptions } from './open-options.js';
 import { Download } from './download.js';
 import {
     dataFile,

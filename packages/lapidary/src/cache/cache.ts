@@ -1,6 +1,6 @@
 // The cache itself: finds a file that is there, brings one that is not, and keeps the folder in order.
 import { LapidaryError } from '../error.js';
-import type { WorkOptions } from '../model.js';
+import type { WorkOptions } from '../work.js';
 import type { HttpOptions } from '../sources/http.js';
 import type { ByteSource } from '../sources/source.js';
 import { bring } from './bring.js';
@@ -24,34 +24,15 @@ import {
 } from './entries.js';
 import { BusyError, type CacheStorageFs } from './fs.js';
 import { readJournal, type JournalState } from './journal.js';
+import type { CacheOpenOptions } from './open-options.js';
 import { OpfsFs } from './opfs.js';
 import { pause } from './pause.js';
-import { ProgressMeter, type CacheProgress } from './progress.js';
-import type { Shortage } from './quota.js';
+import { ProgressMeter } from './progress.js';
 import { wanted, type RemoteSource, type Wanted } from './remote.js';
 import { defaultLocks, ProgressChannel, type Locks } from './share.js';
 import { verifyEntry, type Verdict } from './verify.js';
 
-export interface CacheOpenOptions {
-    /** What the bytes must hash to: 64 hexadecimal digits, with or without `sha256:` before them. */
-    sha256?: string;
-    /**
-     * Whether a complete file is compared with the server's version: `check` does when the server can be reached,
-     * `keep` never asks. `check` unless the digest is known, as that cannot change.
-     */
-    update?: 'check' | 'keep';
-    /** When chunks are compared with their checksums: as they are read, or all of them before `open` resolves. */
-    check?: 'on-read' | 'at-open';
-    signal?: AbortSignal;
-    onProgress?: (progress: CacheProgress) => void;
-    /** Called when there is not enough room; `retry` after something was removed. Without it: NotEnoughRoomError. */
-    onShortage?: (shortage: Shortage) => 'retry' | 'stop' | Promise<'retry' | 'stop'>;
-    /** How often in a row a connection may fail: 8 unless told. */
-    retries?: number;
-    retryDelayMs?: number;
-    /** For the connection itself. */
-    http?: Omit<HttpOptions, 'signal'>;
-}
+export type { CacheOpenOptions };
 
 export interface CacheUsage {
     /** Files in the cache, and their bytes on disk. */

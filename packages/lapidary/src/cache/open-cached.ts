@@ -1,6 +1,6 @@
 // The short way: one cache for this origin, made when it is first needed.
 import { LapidaryError } from '../error.js';
-import type { Progress, WorkOptions } from '../model.js';
+import type { Progress, WorkOptions } from '../work.js';
 import { manyDigests } from '../sources/digest.js';
 import { openAll, shardUrls } from '../sources/shards.js';
 import { parseHttpUrl } from '../sources/http.js';

@@ -1,5 +1,5 @@
 // How far a download is, how fast it goes and how long it will take.
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 
 export type CacheStateName =
     /** Another tab downloads the same file; its progress is shown. */

@@ -1,6 +1,6 @@
 // Reads a cached file from end to end and compares it with what it was when it was complete.
 import { throwIfCancelled } from '../error.js';
-import type { WorkOptions } from '../model.js';
+import type { WorkOptions } from '../work.js';
 import { checksum } from './checksum.js';
 import { Chunks } from './chunks.js';
 import { bytesFile, isComplete, journalFile, type Entry } from './entries.js';

@@ -3,7 +3,7 @@
 // Names of repositories and files, licences and sizes are those that public projects mention (looked up 2026-11), not
 // ones that were fetched and measured: sizes are `about`, and what counts (the exact size, the SHA-256, the revision)
 // is asked of the source when a model is downloaded. `named` says how well a name is known.
-import type { CatalogueEntry, Licence } from './catalogue.js';
+import type { CatalogueEntry, Licence } from './entry.js';
 
 /** What `general.architecture` may say for the engine to run it. Rows of others wait here unseen. */
 export const readableArchitectures: readonly string[] = ['gemma4', 'gemma3', 'gemma-embedding'];

@@ -1,6 +1,6 @@
 // Every kernel against its reference, in this thread, with an engine of its own that is gone afterwards.
 import { checkGpu, type CheckReport, type CheckRequest } from '../gpu/check.js';
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 import type { Runtime } from '../runtime.js';
 import type { Log } from '../wasi.js';
 

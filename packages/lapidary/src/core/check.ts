@@ -1,7 +1,7 @@
 // The self-test of a GPU where it does not disturb: in a worker of its own in a page, in this thread elsewhere.
 import { LapidaryError } from '../error.js';
 import type { CheckReport, CheckRequest } from '../gpu/check.js';
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 import type { LoadOptions } from '../options.js';
 import type { Log } from '../wasi.js';
 import type { ClientCalls, EngineCalls } from '../engine/contract.js';

@@ -11,7 +11,7 @@ import { wanted } from '../cache/remote.js';
 import { findEntry } from '../catalogue/catalogue.js';
 import { LapidaryError } from '../error.js';
 import type { JsonObject } from '../json.js';
-import type { WorkOptions } from '../model.js';
+import type { WorkOptions } from '../work.js';
 import { HttpSource } from '../sources/http.js';
 import { openAll } from '../sources/shards.js';
 import type { ByteSource } from '../sources/source.js';

@@ -2,7 +2,7 @@
 import type { WebGpu } from '../gpu/webgpu.js';
 import { isSoftware } from '../gpu/software.js';
 import { throwIfCancelled } from '../error.js';
-import { gpuFinder, nodeRuntime } from '../surroundings.js';
+import { gpuFinder, nodeRuntime } from '../runtime-here.js';
 import type { Device } from '../catalogue/predict.js';
 import { copyBandwidth } from './bandwidth.js';
 import { judgeModels, type ProbedModel } from './family.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';
 import { LapidaryError } from '../error.js';
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 import { HttpSource, Passing, openHttp, type HttpOptions } from './http.js';
 
 const file = Uint8Array.from({ length: 5000 }, (_, i) => (i * 31) % 251);

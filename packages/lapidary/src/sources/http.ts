@@ -1,7 +1,7 @@
 // A model behind a URL, read by HTTP ranges, or as a whole where the server has none. Networks fail in many ways; every
 // one of them ends in bytes or in a sentence, never in a hang and never in wrong bytes.
 import { LapidaryError, throwIfCancelled } from '../error.js';
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 import { Attempt, Passing, pause } from './attempt.js';
 import { BlobSource } from './blob.js';
 import { follow } from './follow.js';

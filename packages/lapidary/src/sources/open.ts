@@ -2,7 +2,7 @@
 import { openCachedPieces } from '../cache/open-cached.js';
 import { LapidaryError, messageOf } from '../error.js';
 import { KeptModels, type KeptModel } from '../hub/kept.js';
-import type { Progress } from '../model.js';
+import type { Progress } from '../work.js';
 import { formatModelName, parseModelName } from '../ollama/name.js';
 import { ListedDirectory } from '../ollama/listed.js';
 import { PickedDirectory } from '../ollama/picked.js';

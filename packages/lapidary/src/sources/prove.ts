@@ -3,7 +3,7 @@
 import { Chunks } from '../cache/chunks.js';
 import { newSha256 } from '../cache/hasher.js';
 import { LapidaryError, throwIfCancelled } from '../error.js';
-import type { WorkOptions } from '../model.js';
+import type { WorkOptions } from '../work.js';
 import { parseDigest } from './digest.js';
 import { checkRange, checkSize, readExactly, type ByteSource } from './source.js';
 
