@@ -43,7 +43,7 @@ function builtinModel(): Plugin {
  * contents: a new build replaces the old one, the same build does not.
  */
 function shellList(): Plugin {
-    const fromPublic = ['theme.js', 'manifest.webmanifest', 'icon.svg', 'icon-maskable.svg'];
+    const fromPublic = ['theme.js', 'manifest.webmanifest', 'icon.svg', 'icon-maskable.svg', 'recorder.js'];
     return {
         name: 'lapidary-shell-list',
         enforce: 'post',

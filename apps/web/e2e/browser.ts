@@ -13,8 +13,8 @@ const patienceMs = 180_000;
 
 const softwareGpu = JSON.parse(readFileSync(path.join(repository, 'tests/software-gpu.json'), 'utf8')) as { chromium: string[] };
 
-export async function launch({ gpu = true } = {}): Promise<Browser> {
-    const args = ['--no-sandbox', ...(gpu ? softwareGpu.chromium : ['--disable-gpu', '--disable-features=WebGPU'])];
+export async function launch({ gpu = true, args: more = [] as string[] } = {}): Promise<Browser> {
+    const args = ['--no-sandbox', ...more, ...(gpu ? softwareGpu.chromium : ['--disable-gpu', '--disable-features=WebGPU'])];
     return await chromium.launch({ executablePath: chromiumPath, args });
 }
 

@@ -58,7 +58,13 @@ export class App {
     /** `handles`: where the files are, if the browser tells. */
     loadFiles(files: File[], handles: readonly FileSystemFileHandle[] = []): void {
         const sorted = [...files].sort((a, b) => (a.name < b.name ? -1 : 1));
-        void this.load({ kind: 'files', files: sorted }, handles.length === files.length ? handles : []);
+        const [mmproj] = sorted.filter(isProjector);
+        const models = sorted.filter((file) => file !== mmproj);
+        const { wish } = this.engine.state.value;
+        // By itself it belongs to the model that answers.
+        const choice: ModelChoice = models.length === 0 && wish ? wish.choice : { kind: 'files', files: models.length > 0 ? models : sorted };
+        const kept = models.length > 0 && handles.length === files.length ? handles : [];
+        void this.load(choice, kept, models.length === 0 && !wish ? undefined : mmproj);
     }
 
     /** The file of the visit before; to be called by a click, as the browser asks for permission. */
@@ -80,10 +86,10 @@ export class App {
         remember({ kind: 'builtin' });
     }
 
-    private async load(choice: ModelChoice, handles: readonly FileSystemFileHandle[] = []): Promise<void> {
+    private async load(choice: ModelChoice, handles: readonly FileSystemFileHandle[] = [], mmproj?: File): Promise<void> {
         if (settings.value.useEndpoint) settings.update({ useEndpoint: false });
         // Only what could be used is worth remembering.
-        if (!(await this.engine.call('load', { ...wishFor(choice), asked: true }))) return;
+        if (!(await this.engine.call('load', { ...wishFor(choice), asked: true, ...(mmproj ? { mmproj } : {}) }))) return;
         this.fileAgain.set(undefined);
         void keepHandles(handles);
         remember(choice);
@@ -141,4 +147,9 @@ export function useApp(): App {
     const app = useContext(AppContext);
     if (!app) throw new Error('there is no app around this view');
     return app;
+}
+
+/** As llama.cpp's tools call them. */
+function isProjector({ name }: File): boolean {
+    return /mmproj.*\.gguf$/i.test(name);
 }

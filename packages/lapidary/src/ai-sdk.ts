@@ -13,10 +13,11 @@ import {
     type Wording,
 } from './ai-sdk/specification.js';
 import type { RequestOptions } from './endpoints.js';
+import { base64Bytes } from './dialects/media.js';
 import { LapidaryError } from './error.js';
 import type { JsonObject } from './json.js';
 import type { LoadedEngine } from './lapidary.js';
-import type { ChatCompletionChunk, ChatCompletionParams, ChatMessage, FinishReason, ToolChoice, Usage } from './openai.js';
+import type { ContentPart, ChatCompletionChunk, ChatCompletionParams, ChatMessage, FinishReason, ToolChoice, Usage } from './openai.js';
 
 export interface ModelSettings {
     /** Think before answering; off unless told. */
@@ -161,7 +162,7 @@ function messagesOf(message: PromptMessage): ChatMessage[] {
         case 'system':
             return [{ role: 'system', content: message.content }];
         case 'user':
-            return [{ role: 'user', content: message.content.map((part) => ({ type: 'text', text: textOf(part) })) }];
+            return [{ role: 'user', content: message.content.map(userPart) }];
         case 'tool':
             // Approvals of calls are between the SDK and the person.
             return message.content
@@ -199,9 +200,21 @@ function messagesOf(message: PromptMessage): ChatMessage[] {
     }
 }
 
+function userPart(part: PromptPart): ContentPart {
+    if (part.type !== 'file') return { type: 'text', text: textOf(part) };
+    const { mediaType = '', data, filename: name } = part;
+    // A program that allows no addresses gets what they lead to.
+    const file = typeof data === 'string' ? base64Bytes(data, 'the file') : data;
+    if (!(file instanceof Uint8Array)) throw new LapidaryError('unsupported', `a file of type '${mediaType}' must come with its bytes`);
+    const told = name === undefined ? {} : { name };
+    if (mediaType.startsWith('image/')) return { type: 'image', image: file, ...told };
+    if (mediaType.startsWith('audio/')) return { type: 'audio', audio: file, ...told };
+    throw new LapidaryError('unsupported', `a file of type '${mediaType}' cannot be read: only text, pictures and sounds can`);
+}
+
 function textOf(part: PromptPart): string {
     if (typeof part.text === 'string') return part.text;
-    throw new LapidaryError('unsupported', `a part of type '${part.type}' cannot be read: only text can`);
+    throw new LapidaryError('unsupported', `a part of type '${part.type}' cannot be read: only text, pictures and sounds can`);
 }
 
 function resultText(output: ToolOutput | undefined): string {

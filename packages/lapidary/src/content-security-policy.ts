@@ -11,6 +11,7 @@ const directives = [
     "worker-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    "media-src blob:",
     "font-src 'self'",
     "manifest-src 'self'",
     "connect-src 'self' http: https:",

@@ -5,14 +5,14 @@ import { LapidaryError } from './error.js';
 import type { JsonObject } from './json.js';
 import { Lapidary, LoadedEngine } from './lapidary.js';
 import type { LoadOptions, ModelSource } from './options.js';
-import type { ChatCompletionChunk, ChatMessage } from './openai.js';
+import type { ChatCompletionChunk, ChatMessage, ContentPart } from './openai.js';
 
 export type Availability = 'unavailable' | 'downloadable' | 'downloading' | 'available';
 
-export interface PromptPart {
-    type: 'text';
-    value: string;
-}
+export type PromptPart =
+    | { type: 'text'; value: string }
+    /** A file. */
+    | { type: 'image' | 'audio'; value: Blob | BufferSource };
 
 export interface PromptMessage {
     role: 'system' | 'user' | 'assistant';
@@ -291,7 +291,13 @@ export class LanguageModelSession extends EventTarget {
 
     private async count(messages: readonly ChatMessage[]): Promise<number> {
         const counts = messages.map(async ({ content }) => {
-            return (await this.engine.tokenize(String(content), { addBos: false, parseSpecial: false })).length;
+            const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? []);
+            let sum = 0;
+            for (const part of parts) {
+                if (part.type === 'text') sum += (await this.engine.tokenize(part.text, { addBos: false, parseSpecial: false })).length;
+                else if (part.type === 'image' || part.type === 'audio') sum += (await this.engine.measure(part)).tokens;
+            }
+            return sum;
         });
         return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
     }
@@ -319,17 +325,24 @@ async function begun<Chunk>(stream: Stream<Chunk>): Promise<AsyncIterable<Chunk>
 
 function messagesOf(input: PromptInput): ChatMessage[] {
     if (typeof input === 'string') return [{ role: 'user', content: input }];
-    return input.map(({ role, content }) => ({ role, content: textOf(content) }));
+    return input.map(({ role, content }) => ({ role, content: contentOf(content) }));
 }
 
-function textOf(content: PromptMessage['content']): string {
+function contentOf(content: PromptMessage['content']): string | ContentPart[] {
     if (typeof content === 'string') return content;
-    return content
-        .map(({ type, value }) => {
-            if (type === 'text') return value;
-            throw new DOMException(`content of type '${String(type)}' cannot be read`, 'NotSupportedError');
-        })
-        .join('');
+    const parts = content.map(partOf);
+    if (parts.some(({ type }) => type !== 'text')) return parts;
+    return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+function partOf({ type, value }: PromptPart): ContentPart {
+    if (type === 'text') return { type, text: value };
+    const file = ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value;
+    const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
+    const isFile = bytes instanceof Uint8Array || bytes instanceof Blob;
+    if (isFile && type === 'image') return { type, image: bytes };
+    if (isFile && type === 'audio') return { type, audio: bytes };
+    throw new DOMException(`content of type '${String(type)}' cannot be read${isFile ? '' : ' unless it is a Blob or bytes'}`, 'NotSupportedError');
 }
 
 /** Stops waiting, not the work: others may wait for it too. */

@@ -23,6 +23,10 @@ export class Attached {
         this.set(conversation, [...this.of(conversation), ...parts]);
     }
 
+    replace(conversation: string, part: Part, by: Part): void {
+        this.set(conversation, this.of(conversation).map((other) => (other === part ? by : other)));
+    }
+
     remove(conversation: string, part: Part): void {
         this.set(conversation, this.of(conversation).filter((other) => other !== part));
     }

@@ -1,6 +1,6 @@
 // The same chat over HTTP: any OpenAI-compatible server (llama-server, vLLM, Lapidary's own) or Ollama.
 import type { AnswerStats, ToolCall } from '../store/conversation.js';
-import { readableText } from '../store/parts.js';
+import { isFile, readableText } from '../store/parts.js';
 import type { Endpoint } from '../store/settings.js';
 import {
     openAiMessage,
@@ -73,7 +73,7 @@ class OpenAiBackend implements ChatBackend {
 
     async answer(request: ChatRequest, onDelta: (delta: ChatDelta) => void, signal: AbortSignal): Promise<ChatOutcome> {
         const started = performance.now();
-        const body = await post(this.endpoint, '/chat/completions', openAiBody(this.endpoint.model, request), signal);
+        const body = await post(this.endpoint, '/chat/completions', await openAiBody(this.endpoint.model, request), signal);
         const calls = new Map<number, ToolCall>();
         const outcome: ChatOutcome = { finish: 'stop', model: this.endpoint.model };
         let first: number | undefined;
@@ -101,12 +101,12 @@ class OpenAiBackend implements ChatBackend {
     }
 }
 
-function openAiBody(model: string, request: ChatRequest): Json {
+async function openAiBody(model: string, request: ChatRequest): Promise<Json> {
     return withoutUndefined({
         model,
         stream: true,
         stream_options: { include_usage: true },
-        messages: withBegun(request).map(openAiMessage),
+        messages: await Promise.all(withBegun(request).map(openAiWithMedia)),
         tools: request.tools,
         temperature: request.temperature,
         top_p: request.topP,
@@ -115,6 +115,13 @@ function openAiBody(model: string, request: ChatRequest): Json {
         seed: request.seed,
         max_tokens: request.maxTokens,
     });
+}
+
+async function openAiWithMedia(message: ChatMessage): Promise<Json> {
+    const said = openAiMessage(message);
+    if (!message.parts?.some(isFile)) return said;
+    const files = await (await import('../engine/media-parts.js')).openAiParts(message);
+    return { ...said, content: [...files, { type: 'text', text: said['content'] }] };
 }
 
 /** An answer at the end is one to go on with: llama-server, Ollama and most others read it so. */
@@ -152,7 +159,7 @@ class OllamaBackend implements ChatBackend {
     constructor(private readonly endpoint: Endpoint) {}
 
     async answer(request: ChatRequest, onDelta: (delta: ChatDelta) => void, signal: AbortSignal): Promise<ChatOutcome> {
-        const body = await post(this.endpoint, '/chat', ollamaBody(this.endpoint.model, request), signal);
+        const body = await post(this.endpoint, '/chat', await ollamaBody(this.endpoint.model, request), signal);
         const outcome: ChatOutcome = { finish: 'stop', model: this.endpoint.model };
         let called = 0;
         for await (const line of readLines(body)) {
@@ -180,18 +187,21 @@ class OllamaBackend implements ChatBackend {
     }
 }
 
-function ollamaBody(model: string, request: ChatRequest): Json {
+async function ollamaBody(model: string, request: ChatRequest): Promise<Json> {
     return withoutUndefined({
         model,
         stream: true,
-        messages: withBegun(request).map(({ role, content, parts, toolCalls }) =>
-            withoutUndefined({
-                role,
-                content: readableText(content, parts),
-                tool_calls: toolCalls?.map((call) => ({
-                    function: { name: call.name, arguments: JSON.parse(call.arguments || '{}') as unknown },
-                })),
-            }),
+        messages: await Promise.all(
+            withBegun(request).map(async ({ role, content, parts, toolCalls }) =>
+                withoutUndefined({
+                    role,
+                    content: readableText(content, parts),
+                    images: parts?.some(isFile) ? await (await import('../engine/media-parts.js')).images(parts) : undefined,
+                    tool_calls: toolCalls?.map((call) => ({
+                        function: { name: call.name, arguments: JSON.parse(call.arguments || '{}') as unknown },
+                    })),
+                }),
+            ),
         ),
         tools: request.tools,
         think: request.thinking ? true : undefined,

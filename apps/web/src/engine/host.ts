@@ -17,6 +17,7 @@ import {
     type ChatRequest,
 } from '../chat/backend.js';
 import type { Handlers } from 'lapidary/rpc';
+import { isFile } from '../store/parts.js';
 import { attempts, HeldBack } from './attempts.js';
 import { openBuiltin } from './builtin.js';
 import { choiceName, type Calls, type LoadWish, type ModelChoice } from './protocol.js';
@@ -51,6 +52,14 @@ export class EngineHost {
             load: async (wish) => await this.load(wish),
             cancel: async () => this.slot.cancel(),
             answer: async (request, { emit, signal }) => await this.answer(request, emit, signal),
+            measure: async (part, { signal }) => {
+                const engine = await ready(signal);
+                return await engine.measure(await (await media()).mediaPart(part), { signal });
+            },
+            sampleFrames: async (wish, { signal }) => {
+                const { json } = await (await ready(signal)).call('media.frames', wish, { signal });
+                return json as { indices: number[]; seconds: number[] };
+            },
             readData: async (wish, { signal }) => await (await workshop()).readData(await ready(signal), wish, signal),
             plan: async (wish, { signal }) => await (await workshop()).plan(await ready(signal), wish, signal),
             train: async (run, { emit, signal }) =>
@@ -99,6 +108,7 @@ export class EngineHost {
             return await Lapidary.load(source, {
                 backend: wish.backend,
                 workshop: wish.workshop ?? false,
+                ...(wish.mmproj ? { mmproj: wish.mmproj } : {}),
                 ...(wish.contextLength === undefined ? {} : { contextLength: wish.contextLength }),
                 onProgress: ({ stage, done, total }) => {
                     // Whoever leaves in the middle of a download, or whose phone does, has nothing to fear.
@@ -205,7 +215,7 @@ export class EngineHost {
         // So small a model loses the thread at the usual temperature.
         const calm = this.state.value.wish?.choice.kind === 'builtin' ? { temperature: 0.6 } : {};
         const adapters = await this.adapters(engine, request);
-        const wanted = { ...engineRequest({ ...calm, ...request }, begun), ...(adapters ? { adapters } : {}) };
+        const wanted = { ...(await engineRequest({ ...calm, ...request }, begun)), ...(adapters ? { adapters } : {}) };
         const { calls, end } = await engine.generate(wanted, {
             signal,
             onEvent: (event) => {
@@ -254,7 +264,12 @@ async function begunTokens(engine: LoadedEngine, begun: Begun): Promise<readonly
     return [...(await engine.tokenize(content, { addBos: false, parseSpecial: false }))];
 }
 
-function engineRequest(request: ChatRequest, begun: readonly number[]): GenerateRequest {
+/** Few send pictures or sounds. */
+async function media() {
+    return await import('./media-parts.js');
+}
+
+async function engineRequest(request: ChatRequest, begun: readonly number[]): Promise<GenerateRequest> {
     const { messages, tools, topP, topK, minP, repeatPenalty, maxTokens, temperature, seed, thinking } = request;
     const optional = withoutUndefined({
         continue_tokens: begun.length > 0 ? begun : undefined,
@@ -262,8 +277,11 @@ function engineRequest(request: ChatRequest, begun: readonly number[]): Generate
     });
     return {
         ...optional,
-        messages: messages.map((message) => openAiMessage(message) as JsonObject),
-        thinking,
+        messages: await Promise.all(
+            messages.map(async (message) => (message.parts?.some(isFile) ? await (await media()).withMedia(message) : (openAiMessage(message) as JsonObject))),
+        ),
+        // About sounds models imagine things when they think.
+        thinking: thinking && !messages.some(({ parts }) => parts?.some(({ type }) => type === 'audio')),
         max_tokens: maxTokens === undefined ? 0 : maxTokens + begun.length,
         sampling: withoutUndefined({
             temperature,

@@ -1,4 +1,6 @@
 // What tabs say to each other about the one engine they share, and what a view can know about it.
+import type { MediaInfo } from 'lapidary';
+import type { FilePart } from '../store/parts.js';
 import type { DataOptions, DataReport, EngineInfo, ExportedFile, Probe, TrainSettings, TrainingPlan } from 'lapidary';
 import { decoded } from '../decoded.js';
 import type { Run, StoredAdapter } from '../store/workshop.js';
@@ -17,6 +19,8 @@ export interface LoadWish {
     choice: ModelChoice;
     backend: 'auto' | 'gpu' | 'cpu';
     contextLength?: number | undefined;
+    /** With which the model sees and hears, where it is a file of its own. */
+    mmproj?: File;
     /** With everything it takes to use and train adapters, from the beginning. */
     workshop?: boolean;
     /**
@@ -100,6 +104,10 @@ export interface Calls {
         event: import('../chat/backend.js').ChatDelta;
         result: import('../chat/backend.js').ChatOutcome;
     };
+    /** What a picture, a sound or a film costs. */
+    measure: { args: FilePart; event: never; result: MediaInfo };
+    /** Which frames of a film a model looks at. */
+    sampleFrames: { args: { frames: number; fps: number }; event: never; result: { indices: number[]; seconds: number[] } };
     readData: { args: DataWish; event: never; result: DataReport };
     plan: { args: DataWish & { settings: TrainSettings }; event: never; result: TrainingPlan };
     /** Stopping the call pauses the training. */

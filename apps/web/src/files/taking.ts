@@ -45,17 +45,17 @@ export async function takeFiles(app: App, files: File[], handles: Promise<FileSy
 async function takeFile(app: App, file: File, kind: FileKind): Promise<void> {
     const info = settings.value.useEndpoint ? undefined : app.engine.state.value.info;
     const attacher = attacherOf({ kind, name: file.name, type: file.type }, info);
-    if (attacher) return await attach(file, attacher);
+    if (attacher) return await attach(app, file, attacher);
     if (kind === 'unknown') return notify(words.unknownFile(file.name));
     if (kind !== 'adapter') return notify(words.cannot(answering(app), kind));
     const open = { label: words.openSettings, run: () => navigate({ page: 'settings' }) };
     notify(words.adapterGoesTo(file.name), open);
 }
 
-async function attach(file: File, { load }: NonNullable<ReturnType<typeof attacherOf>>): Promise<void> {
+export async function attach(app: App, file: File, { load }: NonNullable<ReturnType<typeof attacherOf>>): Promise<void> {
     try {
         const { read } = await load();
-        const parts = await read(file, new AbortController().signal);
+        const parts = await read(file, new AbortController().signal, app);
         if (route.value.page !== 'chat') navigate({ page: 'chat' });
         const { value: where } = route;
         attached.add((where.page === 'chat' && where.conversation) || 'new', parts);

@@ -2,6 +2,7 @@
 // of each other; what is heavy is loaded when it is used.
 import type { ComponentType } from 'preact';
 import type { EngineInfo, Tool as EngineTool } from 'lapidary';
+import type { App } from '../app.js';
 import type { FileKind } from '../files/kind.js';
 import type { Part } from '../store/parts.js';
 
@@ -9,6 +10,7 @@ export interface Feature {
     id: string;
     /** Files it makes parts of messages. */
     attach?: readonly Attacher[];
+    rail?: Rail;
     /** What a model may call; asked when a chat uses tools. */
     tools?(): Promise<readonly Tool[]>;
     /** How a message shows its parts. */
@@ -25,11 +27,20 @@ export interface Offered {
 export interface Attacher {
     /** `answering`: the model that would read it; undefined for one elsewhere, and while none is loaded. */
     accepts(file: Offered, answering: EngineInfo | undefined): boolean;
-    load(): Promise<{ read(file: File, signal: AbortSignal): Promise<Part[]> }>;
+    load(): Promise<{ read(file: File, signal: AbortSignal, app: App): Promise<Part[]> }>;
 }
 
 export interface PartProps {
     part: Part;
+    /** Of a message that is not sent yet. */
+    onChange?: (part: Part) => void;
+}
+
+/** Buttons beside the text. */
+export interface Rail {
+    /** Whether the model that answers has a use for them. */
+    shows(answering: EngineInfo | undefined): boolean;
+    load(): Promise<ComponentType>;
 }
 
 /** What a model may call, as the library runs it. */

@@ -1,10 +1,11 @@
 // The features of the app. One that is not here does not exist for the rest.
 import { everydayTools } from '../features/everyday-tools/feature.js';
+import { media } from '../features/media/feature.js';
 import { textFiles } from '../features/text-files/feature.js';
 import type { Attacher, Feature, Offered, Tool } from './feature.js';
 import type { EngineInfo } from 'lapidary';
 
-export const features: readonly Feature[] = [textFiles, everydayTools];
+export const features: readonly Feature[] = [textFiles, media, everydayTools];
 
 export function attacherOf(file: Offered, answering: EngineInfo | undefined): Attacher | undefined {
     return features.flatMap(({ attach = [] }) => attach).find((attacher) => attacher.accepts(file, answering));

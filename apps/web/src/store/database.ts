@@ -1,4 +1,5 @@
 // Conversations in IndexedDB. One record a message, so that saving a streaming answer writes that answer and nothing else.
+import { filesOf, isFile } from './parts.js';
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import { matches, type Conversation, type Message } from './conversation.js';
 
@@ -73,7 +74,7 @@ export class Database {
         const used = new Set<string>();
         let cursor = await this.db.transaction('messages').store.openCursor();
         while (cursor) {
-            for (const part of cursor.value.parts ?? []) if (part.type !== 'text') used.add(part.file.digest);
+            for (const part of cursor.value.parts ?? []) if (isFile(part)) for (const { digest } of filesOf(part)) used.add(digest);
             cursor = await cursor.continue();
         }
         return used;

@@ -13,8 +13,27 @@ export interface StoredFile {
 export type Part =
     /** A file that is read as text. */
     | { type: 'text'; name: string; text: string }
-    | { type: 'image'; file: StoredFile; width?: number; height?: number }
-    | { type: 'audio' | 'video'; file: StoredFile; seconds?: number };
+    | (MediaFacts & { type: 'image'; width?: number; height?: number; detail?: 'low' | 'auto' | 'high'; alt?: string })
+    | (MediaFacts & { type: 'audio'; seconds?: number })
+    /** The file is its first picture, the frames are what a model looks at. */
+    | (MediaFacts & { type: 'video'; seconds?: number; frames: { file: StoredFile; seconds: number }[] });
+
+interface MediaFacts {
+    file: StoredFile;
+    /** What it cost when it was attached. */
+    tokens?: number;
+}
+
+export type FilePart = Exclude<Part, { type: 'text' }>;
+
+export function isFile(part: Part): part is FilePart {
+    return part.type !== 'text';
+}
+
+/** What lies in the media store for it. */
+export function filesOf(part: FilePart): StoredFile[] {
+    return part.type === 'video' ? [part.file, ...part.frames.map(({ file }) => file)] : [part.file];
+}
 
 export function nameOf(part: Part | undefined): string {
     if (!part) return '';

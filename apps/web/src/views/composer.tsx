@@ -5,17 +5,21 @@ import { attached } from '../chat/attached.js';
 import type { EngineState } from '../engine/protocol.js';
 import { appended, takeText } from '../files/incoming.js';
 import { takeFiles } from '../files/taking.js';
+import { features } from '../shell/features.js';
 import { drafts } from '../store/drafts.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
 import { TryGpuAgain, whyOf } from './caution.js';
 import { Icon, IconButton } from './icons.js';
+import { lazyView } from './lazy-view.js';
 import { describeState } from './model-chip.js';
 import { Parts } from './parts.js';
 import { waiting, writeAlready } from './waiting-words.js';
 
 const builtinAdvice = 'Storyteller writes small stories and knows no facts.';
 const usualAdvice = 'Answers may be wrong; check what matters.';
+
+const rails = features.flatMap(({ rail }) => (rail ? [{ shows: rail.shows, View: lazyView(rail.load) }] : []));
 
 // There is one on the page.
 const inputId = 'composer-input';
@@ -64,7 +68,11 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                 send();
             }}
         >
-            <Parts parts={parts} onRemove={(part) => attached.remove(conversation, part)} />
+            <Parts
+                parts={parts}
+                onRemove={(part) => attached.remove(conversation, part)}
+                onChange={(before, after) => attached.replace(conversation, before, after)}
+            />
             <div class="field">
                 <input
                     ref={picker}
@@ -94,6 +102,7 @@ export function Composer({ answering, conversation }: { answering: boolean; conv
                         send();
                     }}
                 />
+                {rails.map(({ shows, View }) => shows(useEndpoint ? undefined : state.info) && <View />)}
                 {answering ? (
                     <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={stop}>
                         <Icon name="stop" />

@@ -18,9 +18,10 @@ const senses: Partial<Record<FileKind, string>> = {
     document: 'read such documents',
 };
 
-/** "Storyteller cannot see pictures yet." */
+/** "Storyteller cannot see pictures yet." Larger ones can, some of them with a second file. */
 export function cannot(model: string, kind: FileKind): string {
-    return `${model} cannot ${senses[kind] ?? 'read this'} yet.`;
+    const projector = model === 'Storyteller' || kind === 'document' ? '' : ' If it is one that can, drop its projector file (mmproj…gguf) here.';
+    return `${model} cannot ${senses[kind] ?? 'read this'} yet.${projector}`;
 }
 
 export function adapterGoesTo(name: string): string {

@@ -15,9 +15,10 @@ interface Props {
     parts: readonly Part[] | undefined;
     /** Of a message that is not sent yet. */
     onRemove?: (part: Part) => void;
+    onChange?: (before: Part, after: Part) => void;
 }
 
-export function Parts({ parts, onRemove }: Props) {
+export function Parts({ parts, onRemove, onChange }: Props) {
     if (!parts?.length) return null;
     return (
         <ul class="parts" aria-label="Attached">
@@ -25,7 +26,7 @@ export function Parts({ parts, onRemove }: Props) {
                 const View = views.get(part.type) ?? Named;
                 return (
                     <li key={`${at} ${nameOf(part)}`}>
-                        <View part={part} />
+                        <View part={part} {...(onChange ? { onChange: (after: Part) => onChange(part, after) } : {})} />
                         {onRemove && <IconButton icon="close" label={`Remove ${nameOf(part)}`} onClick={() => onRemove(part)} />}
                     </li>
                 );

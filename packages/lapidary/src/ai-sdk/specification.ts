@@ -50,6 +50,10 @@ export type PromptMessage =
 export interface PromptPart {
     type: string;
     text?: string;
+    /** Of a file: a picture or a sound; base64 or the bytes. */
+    mediaType?: string;
+    data?: unknown;
+    filename?: string | undefined;
     toolCallId?: string;
     toolName?: string;
     input?: unknown;

@@ -3,8 +3,8 @@ import { LoadedAdapter } from '../adapter.js';
 import { pause } from '../cache/pause.js';
 import type { CallResult, Engine } from '../engine.js';
 import { LapidaryError, cancelledError, messageOf, throwIfCancelled } from '../error.js';
-import { optionalString } from '../json.js';
-import { mediaParts, type MediaInfo, type MediaPart } from '../media/parts.js';
+import { optionalString, type JsonObject } from '../json.js';
+import type { MediaInfo, MediaPart } from '../media/parts.js';
 import { Model, type TokenizeOptions } from '../model.js';
 import type { EngineInfo, LoadOptions, LoadProgress } from '../options.js';
 import type { Runtime } from '../runtime.js';
@@ -126,13 +126,14 @@ export class LocalCore implements Core {
 
     async generate(request: GenerateRequest, context: GenerateContext): Promise<GenerateResult> {
         const told = new ToldTokens(request.continue_tokens);
-        const files = mediaParts(request.messages);
         return await this.inTurn(context.signal, async (opened) => {
             const { conversations, place, always } = opened;
             let asked = request.messages ? { ...request, report_tokens: true } : request;
-            if (files.length > 0) {
-                const messages = await (await this.media(opened, files)).place(request.messages ?? [], context.signal);
-                asked = { ...asked, messages };
+            // Parts of another kind than text: what they are, those who can take them know.
+            if (request.messages?.some(({ content }) => Array.isArray(content) && content.some((part) => (part as JsonObject)['type'] !== 'text'))) {
+                const { mediaParts } = await import('../media/parts.js');
+                const files = mediaParts(request.messages);
+                if (files.length > 0) asked = { ...asked, messages: await (await this.media(opened, files)).place(request.messages, context.signal) };
             }
             const wanted = request.adapters ?? [];
             const asWell = wanted.length > 0 ? await this.tools.resolve(wanted, place, context.signal) : [];

@@ -1,0 +1,127 @@
+// Pictures and sound in the page, with a tiny model of random weights that has eyes and ears: what is shown is that they arrive.
+import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openApp } from './app.js';
+import { Visitor, launch, prepareSettings } from './browser.js';
+import { repository } from './site.js';
+
+const app = openApp({ gpu: false });
+const brief = { maxTokens: 4, temperature: 0 };
+const media = path.join(repository, 'tests/data/media');
+/** LAPIDARY_SHOTS=docs/images writes the pictures of the documents. */
+const shots = process.env['LAPIDARY_SHOTS'];
+
+async function shoot(page: Page, name: string): Promise<void> {
+    if (shots) await page.screenshot({ path: path.join(repository, shots, `${name}.png`) });
+}
+
+async function paste(page: Page, file: string, type: string): Promise<void> {
+    const text = (await fs.readFile(path.join(media, file))).toString('base64');
+    await page.evaluate(
+        ([name, data, mime]) => {
+            const clipboardData = new DataTransfer();
+            const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+            clipboardData.items.add(new File([bytes], name, { type: mime }));
+            document.querySelector('textarea')?.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+        },
+        [path.basename(file), text, type] as const,
+    );
+}
+
+async function arrive(context: Parameters<typeof Visitor.arrive>[0]): Promise<Visitor> {
+    await prepareSettings(context, brief);
+    const choice = JSON.stringify({ kind: 'url', url: `${app.site.url}/fixtures/blob-e2b.gguf` });
+    await context.addInitScript((text) => localStorage.setItem('lapidary-model', text), choice);
+    const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
+    await visitor.untilReady();
+    return visitor;
+}
+
+test('a pasted picture shows what it costs, is asked about, and is there again after a reload', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        const visitor = await arrive(context);
+        const { page } = visitor;
+        await paste(page, 'img/photo.jpg', 'image/jpeg');
+        const tile = page.locator('.composer .media');
+        await tile.getByRole('button', { name: 'Show photo.jpg' }).locator('img').waitFor();
+        const cost = async () => Number(/([\d,]+) tokens/.exec(await tile.locator('.cost').innerText())?.[1]?.replace(',', ''));
+        await tile.getByText(/\d tokens/).waitFor();
+        const usual = await cost();
+        assert.ok(usual > 200 && usual <= 280, `${usual}`);
+        await tile.getByRole('combobox').selectOption('small');
+        await page.waitForFunction((before) => !document.querySelector('.composer .cost')?.textContent?.includes(`${before} tokens`), usual);
+        assert.ok((await cost()) <= 70);
+        await shoot(page, 'media');
+        await tile.getByRole('button', { name: 'Show photo.jpg' }).click();
+        await page.getByRole('dialog', { name: 'photo.jpg' }).getByLabel('What it shows, for who cannot see it').fill('A test picture');
+        await page.getByRole('button', { name: 'Close' }).click();
+        await visitor.say('What is this?');
+        await visitor.answer();
+        const sent = page.locator('.message.user .media');
+        await sent.getByRole('img', { name: 'A test picture' }).waitFor();
+        assert.equal(await tile.count(), 0);
+        await page.reload();
+        await visitor.untilReady();
+        await sent.getByRole('img', { name: 'A test picture' }).waitFor();
+        await visitor.say('And what else?');
+        await visitor.answer(1);
+        // A file that only claims to be a picture gets a sentence, and the conversation goes on.
+        await page.getByText('And what else?').waitFor();
+        visitor.checkHarmless();
+    });
+});
+
+test('a broken picture says so in its place', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        const visitor = await arrive(context);
+        const { page } = visitor;
+        await paste(page, 'coded/print.jpg', 'image/jpeg');
+        await page.locator('.composer .media .problem').getByText(/print\.jpg has 4 colours/i).waitFor();
+        await page.getByRole('button', { name: 'Remove print.jpg' }).click();
+        await visitor.say('Hello');
+        await visitor.answer();
+        visitor.checkHarmless();
+    });
+});
+
+test('the microphone records, and the recording is asked about', { skip: app.skip }, async () => {
+    const browser = await launch({ gpu: false, args: ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'] });
+    try {
+        const context = await browser.newContext({ permissions: ['microphone'] });
+        const visitor = await arrive(context);
+        const { page } = visitor;
+        await page.getByRole('button', { name: 'Record', exact: true }).click();
+        const recording = page.getByRole('group', { name: 'Recording' });
+        await recording.getByText('0:01').waitFor();
+        await shoot(page, 'recording');
+        await page.getByRole('button', { name: 'Stop recording' }).click();
+        const tile = page.locator('.composer .media', { hasText: 'Recording.wav' });
+        await tile.getByText(/0:0\d · \d+ tokens/).waitFor();
+        await visitor.say('What do you hear?');
+        await visitor.answer();
+        await page.locator('.message.user .media audio').waitFor();
+        visitor.checkHarmless();
+    } finally {
+        await browser.close();
+    }
+});
+
+test('on a phone', { skip: app.skip }, async () => {
+    await app.visit(
+        async (context) => {
+            const visitor = await arrive(context);
+            const { page } = visitor;
+            await paste(page, 'img/photo.jpg', 'image/jpeg');
+            await page.locator('.composer .media').getByText(/\d tokens/).waitFor();
+            await page.getByRole('button', { name: 'Take a photograph' }).waitFor();
+            await shoot(page, 'media-phone');
+            const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+            assert.ok(wide! <= screen!, 'nothing reaches beyond the screen');
+            visitor.checkHarmless();
+        },
+        { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true },
+    );
+});
