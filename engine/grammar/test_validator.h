@@ -85,7 +85,8 @@ class TestValidator {
         const double step = number(schema, "multipleOf", 0);
         if (step <= 0) return true;
         const double times = value / step;
-        return std::abs(times - std::round(times)) <= 1e-9 * std::max(1.0, std::abs(times));
+        // Relative, so that what is next to nothing is not taken for zero times the step.
+        return std::abs(times - std::round(times)) <= 1e-9 * std::abs(times);
     }
 
     [[nodiscard]] bool valid_array(const Value& value, const Value& schema, int depth) const {
