@@ -120,7 +120,7 @@ async function openAiBody(model: string, request: ChatRequest): Promise<Json> {
 async function openAiWithMedia(message: ChatMessage): Promise<Json> {
     const said = openAiMessage(message);
     if (!message.parts?.some(isFile)) return said;
-    const files = await (await import('../engine/media-parts.js')).openAiParts(message);
+    const files = await (await import('./media-parts.js')).openAiParts(message);
     return { ...said, content: [...files, { type: 'text', text: said['content'] }] };
 }
 
@@ -196,7 +196,7 @@ async function ollamaBody(model: string, request: ChatRequest): Promise<Json> {
                 withoutUndefined({
                     role,
                     content: readableText(content, parts),
-                    images: parts?.some(isFile) ? await (await import('../engine/media-parts.js')).images(parts) : undefined,
+                    images: parts?.some(isFile) ? await (await import('./media-parts.js')).images(parts) : undefined,
                     tool_calls: toolCalls?.map((call) => ({
                         function: { name: call.name, arguments: JSON.parse(call.arguments || '{}') as unknown },
                     })),

@@ -266,7 +266,7 @@ async function begunTokens(engine: LoadedEngine, begun: Begun): Promise<readonly
 
 /** Few send pictures or sounds. */
 async function media() {
-    return await import('./media-parts.js');
+    return await import('../chat/media-parts.js');
 }
 
 async function engineRequest(request: ChatRequest, begun: readonly number[]): Promise<GenerateRequest> {

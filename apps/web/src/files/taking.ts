@@ -4,6 +4,7 @@ import type { App } from '../app.js';
 import { sentence } from '../chat/answer.js';
 import { attached } from '../chat/attached.js';
 import { navigate, route } from '../router.js';
+import type { SampleFrames } from '../shell/feature.js';
 import { attacherOf } from '../shell/features.js';
 import { settings } from '../store/settings.js';
 import * as words from '../views/drop-words.js';
@@ -52,10 +53,11 @@ async function takeFile(app: App, file: File, kind: FileKind): Promise<void> {
     notify(words.adapterGoesTo(file.name), open);
 }
 
-export async function attach(app: App, file: File, { load }: NonNullable<ReturnType<typeof attacherOf>>): Promise<void> {
+async function attach(app: App, file: File, { load }: NonNullable<ReturnType<typeof attacherOf>>): Promise<void> {
     try {
         const { read } = await load();
-        const parts = await read(file, new AbortController().signal, app);
+        const sample: SampleFrames = async (film, signal) => await app.engine.call('sampleFrames', film, undefined, signal);
+        const parts = await read(file, new AbortController().signal, sample);
         if (route.value.page !== 'chat') navigate({ page: 'chat' });
         const { value: where } = route;
         attached.add((where.page === 'chat' && where.conversation) || 'new', parts);

@@ -2,7 +2,6 @@
 // of each other; what is heavy is loaded when it is used.
 import type { ComponentType } from 'preact';
 import type { EngineInfo, Tool as EngineTool } from 'lapidary';
-import type { App } from '../app.js';
 import type { FileKind } from '../files/kind.js';
 import type { Part } from '../store/parts.js';
 
@@ -27,8 +26,11 @@ export interface Offered {
 export interface Attacher {
     /** `answering`: the model that would read it; undefined for one elsewhere, and while none is loaded. */
     accepts(file: Offered, answering: EngineInfo | undefined): boolean;
-    load(): Promise<{ read(file: File, signal: AbortSignal, app: App): Promise<Part[]> }>;
+    load(): Promise<{ read(file: File, signal: AbortSignal, sample: SampleFrames): Promise<Part[]> }>;
 }
+
+/** Which of a film's frames the model that answers looks at, and when they are. */
+export type SampleFrames = (film: { frames: number; fps: number }, signal: AbortSignal) => Promise<{ indices: number[]; seconds: number[] }>;
 
 export interface PartProps {
     part: Part;

@@ -1,5 +1,5 @@
 // A film → the pictures of it that a model looks at, and when each is. The browser plays it, so it can be whatever that plays.
-import type { App } from '../../app.js';
+import type { SampleFrames } from '../../shell/feature.js';
 import { keepFile } from '../../store/media.js';
 import type { Part, StoredFile } from '../../store/parts.js';
 
@@ -8,7 +8,7 @@ const usualRate = 24;
 /** Of the longer side: more than the tokens of a frame can show. */
 const longestSide = 1024;
 
-export async function readFilm(file: File, signal: AbortSignal, { engine }: App): Promise<Part> {
+export async function readFilm(file: File, signal: AbortSignal, sample: SampleFrames): Promise<Part> {
     const film = document.createElement('video');
     film.muted = true;
     film.preload = 'auto';
@@ -20,7 +20,7 @@ export async function readFilm(file: File, signal: AbortSignal, { engine }: App)
         const scale = Math.min(1, longestSide / Math.max(width, height));
         const canvas = new OffscreenCanvas(Math.max(1, Math.round(width * scale)), Math.max(1, Math.round(height * scale)));
         const wish = { frames: Math.max(1, Math.floor(duration * usualRate)), fps: usualRate };
-        const { indices, seconds } = await engine.call('sampleFrames', wish, undefined, signal);
+        const { indices, seconds } = await sample(wish, signal);
         const frames: { file: StoredFile; seconds: number }[] = [];
         for (const [i, index] of indices.entries()) {
             film.currentTime = Math.min(index / usualRate, duration - 0.001);

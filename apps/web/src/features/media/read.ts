@@ -1,14 +1,14 @@
 // A file → a part of a message, with its bytes in this browser's store. What only the browser can decode becomes something that
 // every decoder reads: AVIF a PNG, M4A a WAV file, a film pictures of it.
-import type { App } from '../../app.js';
+import type { SampleFrames } from '../../shell/feature.js';
 import { keepFile } from '../../store/media.js';
 import type { Part } from '../../store/parts.js';
 import { wavFile } from './wav.js';
 
 const largest = 256 * 1024 * 1024;
 
-export async function read(file: File, signal: AbortSignal, app: App): Promise<Part[]> {
-    if (file.type.startsWith('video/')) return [await (await import('./film.js')).readFilm(file, signal, app)];
+export async function read(file: File, signal: AbortSignal, sample: SampleFrames): Promise<Part[]> {
+    if (file.type.startsWith('video/')) return [await (await import('./film.js')).readFilm(file, signal, sample)];
     if (file.size > largest) throw new Error(`${file.name} is larger than 256 MB.`);
     const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 12).arrayBuffer()));
     if (file.type.startsWith('audio/')) {

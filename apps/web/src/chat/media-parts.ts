@@ -1,6 +1,6 @@
 // Pictures, sounds and films of messages, out of this browser's store, as the engine and as programs elsewhere take them.
 import { asContent, type JsonObject, type MediaPart } from 'lapidary';
-import { openAiMessage, type ChatMessage } from '../chat/backend.js';
+import { openAiMessage, type ChatMessage } from './backend.js';
 import { keptFile } from '../store/media.js';
 import { isFile, type FilePart, type Part, type StoredFile } from '../store/parts.js';
 
