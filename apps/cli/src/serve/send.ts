@@ -1,7 +1,7 @@
 // Sending bytes that lie somewhere: whole, in part, or not at all when the client has them already.
 import type { ByteSource } from 'lapidary';
+import { contentRange, parseRange } from 'lapidary/net';
 import type { Context } from './http.js';
-import { parseRange } from './range.js';
 
 const pieceSize = 1024 * 1024;
 
@@ -30,12 +30,12 @@ export async function sendSource(c: Context, source: ByteSource, options: SendOp
     const unchanged = ifRange === undefined || ifRange === options.etag;
     const range = unchanged ? parseRange(c.req.header('range'), source.size) : undefined;
     if (range === 'unsatisfiable') {
-        headers.set('content-range', `bytes */${source.size}`);
+        headers.set('content-range', contentRange(undefined, source.size));
         headers.delete('content-type');
         return await without(416);
     }
     const { start, end } = range ?? { start: 0, end: source.size };
-    if (range) headers.set('content-range', `bytes ${start}-${end - 1}/${source.size}`);
+    if (range) headers.set('content-range', contentRange(range, source.size));
     headers.set('content-length', String(end - start));
     const status = range ? 206 : 200;
     if (c.req.method === 'HEAD') return await without(status);

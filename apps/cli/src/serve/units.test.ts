@@ -5,9 +5,9 @@ import { hostCheck, isLoopback } from './addresses.js';
 import { asHttpError } from './errors.js';
 import { withModelDefaults } from './model-defaults.js';
 import { readFormat, readKeepAlive, readMessages, readOptions, readThink } from './ollama-request.js';
-import { parseRange } from './range.js';
 import { pathParts } from './static.js';
 import { LapidaryError } from 'lapidary';
+import { parseRange } from 'lapidary/net';
 
 test('loopback is what never leaves this computer', () => {
     const own = ['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', 'app.localhost', '[::1]', '::ffff:127.0.0.1'];

@@ -2,6 +2,7 @@
 // one of them ends in bytes or in a sentence, never in a hang and never in wrong bytes.
 import { LapidaryError, throwIfCancelled } from '../error.js';
 import type { Progress } from '../work.js';
+import { parseContentRange, type ContentRange } from '../net/ranges.js';
 import { Attempt, Passing, pause } from './attempt.js';
 import { BlobSource } from './blob.js';
 import { follow } from './follow.js';
@@ -24,12 +25,6 @@ export interface HttpOptions {
     signal?: AbortSignal;
     /** Told while a file is brought that can only be had as a whole. */
     onDownload?: (progress: Progress) => void;
-}
-
-interface ContentRange {
-    first: number;
-    last: number;
-    total: number;
 }
 
 /** What tells one version of a file from another. */
@@ -479,15 +474,6 @@ export function lastSegment(url: URL): string {
     } catch {
         return segment; // a stray '%' is no reason to refuse the file
     }
-}
-
-/** "bytes 0-99/1234"; null for anything else, also for an unknown total. */
-function parseContentRange(text: string | null): ContentRange | null {
-    const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(text?.trim() ?? '');
-    if (!match) return null;
-    const [first = NaN, last = NaN, total = NaN] = match.slice(1).map(Number);
-    const valid = Number.isSafeInteger(total) && first <= last && last < total;
-    return valid ? { first, last, total } : null;
 }
 
 function versionHeaders(response: Response): { etag: string | null; modified: string | null } {
