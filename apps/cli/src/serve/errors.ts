@@ -48,8 +48,8 @@ const statusOfCode: Partial<Record<LapidaryError['code'], number>> = {
 export function asHttpError(thrown: unknown): HttpError {
     if (thrown instanceof HttpError) return thrown;
     if (!(thrown instanceof LapidaryError)) return new HttpError(500, messageOf(thrown), { code: 'internal' });
-    // Where a member of the request is to blame, the library's sentences begin with its name.
-    const param = /^'([A-Za-z_][\w.[\]]*)' /.exec(thrown.message)?.[1];
+    // Where a member of the request is to blame, the engine's sentences begin with its name.
+    const param = thrown.details?.param ?? /^'([A-Za-z_][\w.[\]]*)' /.exec(thrown.message)?.[1];
     // OpenAI's clients know this one by its name.
     const tooLong = thrown.code === 'limit' && thrown.message.includes('context');
     const code = tooLong ? 'context_length_exceeded' : thrown.code;

@@ -4,8 +4,11 @@ import { LapidaryError } from '../error.js';
 import { isObject } from '../json.js';
 
 export function invalid(place: string, expected: string, found: unknown): LapidaryError {
-    return new LapidaryError('invalid_argument', `'${place}' must be ${expected}, not ${inWords(found)}`);
+    const why = `'${place}' must be ${expected}, not ${inWords(found)}`;
+    return new LapidaryError('invalid_argument', why, place === whole ? {} : { details: { param: place } });
 }
+
+const whole = 'the request';
 
 export class Fields {
     private readonly object: Record<string, unknown>;
@@ -15,7 +18,7 @@ export class Fields {
         value: unknown,
         private readonly place: string = '',
     ) {
-        if (!isObject(value)) throw invalid(place || 'the request', 'an object', value);
+        if (!isObject(value)) throw invalid(place || whole, 'an object', value);
         this.object = value;
     }
 
