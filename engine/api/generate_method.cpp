@@ -245,6 +245,8 @@ void Api::tell_event(const Call& call, Generation& generation, const chat::Event
                 call,
                 ToolCallEvent{
                     .index = int64_t(event.index), .id = event.id, .name = event.name, .arguments = event.arguments});
+        case chat::EventKind::arguments:
+            return emit(call, ArgumentsEvent{.index = int64_t(event.index), .text = event.arguments});
         case chat::EventKind::invalid_tool_call:
             return emit(call, InvalidToolCallEvent{.text = event.text, .error = event.error});
     }
@@ -319,7 +321,7 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     CO_TRY(generation.kept);
     answer.finish();
     SessionGenerateResult out = result_of(stats, generation.options.sampling.seed);
-    if (!answer.tool_calls().empty()) out.finish_reason = "tool_calls";
+    if (!answer.tool_calls().empty() && !answer.cut()) out.finish_reason = "tool_calls";
     out.text = answer.content();
     out.message = message_of(answer);
     if (generation.overflow == Overflow::slide) out.dropped_messages = prompt.dropped_messages;

@@ -122,9 +122,8 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
         method<MediaArgs, Nothing>("media.close", "Prompts can use it no more; a session keeps what it has read.")),
     method<SessionCreateArgs, SessionCreateResult>("session.create", "A context to run a model in."),
     method<SessionGenerateArgs, SessionGenerateResult, TextEvent, ContentEvent, ReasoningEvent, ToolCallEvent,
-           InvalidToolCallEvent, TokensEvent, Progress>("session.generate",
-                                                        "A prompt or a conversation in, an answer out, token by "
-                                                        "token."),
+           ArgumentsEvent, InvalidToolCallEvent, TokensEvent, Progress>(
+        "session.generate", "A prompt or a conversation in, an answer out, token by token."),
     with_bytes(method<SessionEmbedArgs, SessionEmbedResult, Progress>(
                    "session.embed",
                    "Texts as vectors: what a model of embeddings makes of each, of any other model the mean over its "

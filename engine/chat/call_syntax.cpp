@@ -1,17 +1,12 @@
 #include "chat/call_syntax.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "chat/markers.h"
 #include "chat/text.h"
 
 namespace lapidary::chat {
 namespace {
-
-bool is_closer(char c) {
-    return c == '}' || c == ']';
-}
 
 std::string_view without_blanks_at_end(std::string_view text) {
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -197,17 +192,9 @@ class Reader {
         return wrong("a closing \"'\"");
     }
 
-    // A number, true, false or null.
     Result<Json> bare() {
         const size_t end = std::min({text_.find_first_of(",}] \t\r\n", at_), next_quote(), text_.size()});
-        const std::string_view word = text_.substr(at_, end - at_);
-        std::optional<Json> value;
-        if (word == "null" || word == "None") value = Json();
-        if (word == "true" || word == "True") value = Json(true);
-        if (word == "false" || word == "False") value = Json(false);
-        if (!value && !word.empty() && (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'))) {
-            if (Json number = Json::parse(word, nullptr, false); number.is_number()) value = std::move(number);
-        }
+        auto value = bare_value(text_.substr(at_, end - at_));
         if (!value) return wrong("a value");
         at_ = end;
         return *std::move(value);
@@ -222,18 +209,26 @@ class Reader {
 
 }  // namespace
 
+std::optional<Json> bare_value(std::string_view word) {
+    if (word == "null" || word == "None") return Json();
+    if (word == "true" || word == "True") return Json(true);
+    if (word == "false" || word == "False") return Json(false);
+    if (word.empty() || (word[0] != '-' && (word[0] < '0' || word[0] > '9'))) return {};
+    Json number = Json::parse(word, nullptr, false);
+    return number.is_number() ? std::optional(std::move(number)) : std::nullopt;
+}
+
 Result<ParsedCall> parse_call(std::string_view text, std::span<const size_t> quotes, const CallOptions& options) {
     if (text.size() > kMaxCallBytes) {
         return fail(Code::limit, "the call is {}; at most {} are accepted", format_bytes(text.size()),
                     format_bytes(kMaxCallBytes));
     }
-    constexpr std::string_view kPrefix = "call:";
     size_t start = 0;
     while (start < text.size() && is_blank(text[start])) ++start;
-    if (!text.substr(start).starts_with(kPrefix)) {
+    if (!text.substr(start).starts_with(kCallPrefix)) {
         return fail(Code::invalid_argument, "the call does not start with 'call:'");
     }
-    start += kPrefix.size();
+    start += kCallPrefix.size();
     const size_t brace = text.find('{', start);
     if (brace == std::string_view::npos) return fail(Code::invalid_argument, "the call has no arguments in braces");
     ParsedCall call;

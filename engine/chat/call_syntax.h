@@ -6,6 +6,7 @@
 // one that was cut off: half a path is not a path.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,15 @@
 namespace lapidary::chat {
 
 inline constexpr size_t kMaxCallBytes = size_t{4} << 20;
+inline constexpr std::string_view kCallPrefix = "call:";
 inline constexpr size_t kMaxCallDepth = 56;  // less than JSON may nest, so that the call can come back in a message
+
+// A number, true, false or null, as JSON or Python writes it.
+std::optional<Json> bare_value(std::string_view word);
+
+constexpr bool is_closer(char c) {
+    return c == '}' || c == ']';
+}
 
 struct ParsedCall {
     std::string name;

@@ -94,7 +94,8 @@ void OutputParser::text(std::string_view text) {
     if (text.empty()) return;
     if (state_ == State::call) {
         call_ += text;
-        return;
+        stream_->text(text, options_.tools);
+        return tell_call();
     }
     if (has_everything() && state_ == State::perhaps_calls) {
         call_ += text;
@@ -159,9 +160,11 @@ void OutputParser::marker(std::string_view marker) {
                 if (marker == kCallOpen) state_ = State::call;
                 return;
             }
-            if (marker == kQuote) quotes_.push_back(call_.size());
+            if (marker != kQuote) return text(marker);
+            quotes_.push_back(call_.size());
             call_ += marker;
-            return;
+            stream_->quote();
+            return tell_call();
         }
     }
 }
@@ -173,30 +176,62 @@ void OutputParser::open_thought() {
     skip_blanks_ = false;
 }
 
-void OutputParser::end_call(bool finished) {
-    const std::string written = std::exchange(call_, {});
-    const std::vector<size_t> quotes = std::exchange(quotes_, {});
-    state_ = State::content;
-    skip_blanks_ = true;
-    if (trim(written).empty()) return;
-    auto call = parse_call(written, quotes, {.finished = finished, .tools = options_.tools});
-    if (call) return add_call(std::move(call->name), call->arguments, call->repaired);
-    Event event;
-    event.kind = EventKind::invalid_tool_call;
-    event.text = written;
-    event.error = finished ? std::move(call.error().message) : "the output ended inside a call";
-    events_.push_back(std::move(event));
+Event& OutputParser::begin(EventKind kind) {
+    Event& event = events_.emplace_back();
+    event.kind = kind;
+    return event;
 }
 
-void OutputParser::add_call(std::string name, const Json& arguments, bool repaired) {
-    Event event;
-    event.kind = EventKind::tool_call;
+Event& OutputParser::begin_call(const std::string& name) {
+    Event& event = begin(EventKind::tool_call);
     event.index = calls_++;
     event.id = options_.id_prefix + std::to_string(event.index);
-    event.name = std::move(name);
-    event.arguments = json_text(arguments);
-    event.repaired = repaired;
-    events_.push_back(std::move(event));
+    event.name = name;
+    return event;
+}
+
+// What is new of the call under way. With its name its first brace is known, so something is told then.
+void OutputParser::tell_call() {
+    if (stream_->name().empty()) return;
+    if (told_ == 0) begin_call(stream_->name());
+    tell_arguments(stream_->arguments());
+}
+
+// What is new in them.
+void OutputParser::tell_arguments(std::string_view arguments) {
+    if (arguments.size() == told_) return;
+    if (events_.empty() ||
+        (events_.back().kind != EventKind::tool_call && events_.back().kind != EventKind::arguments)) {
+        begin(EventKind::arguments).index = calls_ - 1;
+    }
+    events_.back().arguments += arguments.substr(told_);
+    told_ = arguments.size();
+}
+
+void OutputParser::end_call(bool finished) {
+    auto call = parse_call(call_, quotes_, {.finished = finished, .tools = options_.tools});
+    if (call && !stream_->whole()) {
+        const std::string arguments = json_text(call->arguments);
+        if (arguments.starts_with(stream_->arguments())) {
+            tell_arguments(arguments);
+        } else {
+            call = fail(Code::invalid_argument, "the call says two things");
+        }
+    }
+    if (!call && !trim(call_).empty()) {
+        cut_ = !finished;
+        if (finished || told_ == 0) {
+            Event& event = begin(EventKind::invalid_tool_call);
+            event.text = call_;
+            event.error = finished ? std::move(call.error().message) : "the output ended inside a call";
+        }
+    }
+    call_.clear();
+    quotes_.clear();
+    stream_ = std::make_unique<CallStream>();
+    told_ = 0;
+    state_ = State::content;
+    skip_blanks_ = true;
 }
 
 // What was held back is calls, and nothing else, or an answer that began like one.
@@ -204,7 +239,7 @@ void OutputParser::end_perhaps_calls() {
     const std::string written = std::exchange(call_, {});
     state_ = State::content;
     const std::vector<ToolCall> calls = prompted_calls(written, options_.tools);
-    for (const ToolCall& call : calls) add_call(call.name, call.arguments, false);
+    for (const ToolCall& call : calls) begin_call(call.name).arguments = json_text(call.arguments);
     if (calls.empty()) emit_keeping_blanks(EventKind::content, written);
 }
 
@@ -226,10 +261,7 @@ void OutputParser::emit_keeping_blanks(EventKind kind, std::string_view text) {
 
 void OutputParser::emit(EventKind kind, std::string_view text) {
     if (text.empty() || (kind == EventKind::reasoning && !options_.thinking)) return;
-    if (events_.empty() || events_.back().kind != kind) {
-        events_.emplace_back();
-        events_.back().kind = kind;
-    }
+    if (events_.empty() || events_.back().kind != kind) begin(kind);
     events_.back().text += text;
 }
 

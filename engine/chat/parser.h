@@ -1,10 +1,12 @@
 // From the stream of text a model writes to reasoning, content and tool calls.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "chat/call_stream.h"
 #include "chat/message.h"
 #include "chat/render.h"
 
@@ -13,7 +15,8 @@ namespace lapidary::chat {
 enum class EventKind : uint8_t {
     reasoning,          // `text` continues the thought
     content,            // `text` continues the answer
-    tool_call,          // a complete call
+    tool_call,          // a call begins; `arguments` are the beginning of its own
+    arguments,          // `arguments` continues those of the call with this index
     invalid_tool_call,  // `text` is what the model wrote as a call, and nobody could read; `error` says why
 };
 
@@ -24,8 +27,7 @@ struct Event {
     size_t index = 0;  // counts the readable calls of this output from 0
     std::string id;
     std::string name;
-    std::string arguments;  // a JSON object, as text
-    bool repaired = false;  // the model's mistakes were mended on the way
+    std::string arguments;  // of a JSON object, as text
     std::string error;
     bool operator==(const Event&) const = default;
 };
@@ -51,8 +53,10 @@ class OutputParser {
     std::vector<Event> feed(std::string_view text);
     std::vector<Event> feed_text(std::string_view text);
     std::vector<Event> feed_special(std::string_view marker);
-    // The output has ended: what was held back comes out. A call that was not closed is kept if it is complete.
+    // The output has ended: what was held back comes out.
     std::vector<Event> finish();
+    // The output ended inside a call, of which something is missing.
+    [[nodiscard]] bool cut() const { return cut_; }
 
     // Ordinary text that comes now belongs to the answer: not to a thought, not to a call.
     [[nodiscard]] bool in_content() const { return state_ == State::content || state_ == State::perhaps_calls; }
@@ -66,9 +70,12 @@ class OutputParser {
     void emit_keeping_blanks(EventKind kind, std::string_view text);
     void open_thought();
     void leave_channel_name();
+    Event& begin(EventKind kind);
+    Event& begin_call(const std::string& name);
+    void tell_call();
+    void tell_arguments(std::string_view json);
     void end_call(bool finished);
     void end_perhaps_calls();
-    void add_call(std::string name, const Json& arguments, bool repaired);
     std::vector<Event> take();
 
     ParserOptions options_;
@@ -78,8 +85,11 @@ class OutputParser {
     std::string blanks_;        // white space that is dropped if a marker follows
     std::string name_;          // channel_name: what has been seen of it
     std::string call_;
-    std::vector<size_t> quotes_;  // where <|"|> tokens stand in call_
+    std::vector<size_t> quotes_;                                           // where <|"|> tokens stand in call_
+    std::unique_ptr<CallStream> stream_ = std::make_unique<CallStream>();  // the same, as it is told
+    size_t told_ = 0;                                                      // of its arguments; 0: nothing at all
     size_t calls_ = 0;
+    bool cut_ = false;
     std::vector<Event> events_;
 };
 

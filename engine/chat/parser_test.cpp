@@ -11,10 +11,14 @@ namespace {
 
 void append(std::string& out, const std::vector<Event>& events, EventKind& last) {
     for (const Event& event : events) {
+        if (event.kind == EventKind::arguments) {
+            out += event.arguments;
+            continue;
+        }
         const bool delta = event.kind == EventKind::reasoning || event.kind == EventKind::content;
         if (!delta || event.kind != last || out.empty()) {
             if (!out.empty()) out += " | ";
-            constexpr const char* kNames[] = {"R:", "C:", "T:", "X:"};
+            constexpr const char* kNames[] = {"R:", "C:", "T:", "", "X:"};
             out += kNames[size_t(event.kind)];
         }
         last = event.kind;
@@ -76,15 +80,27 @@ const std::vector<Case>& cases() {
          "T:call_0 f{\"a\":\"<|tool_call> <turn|>\"}"},
         {"<|tool_call>call:f{a:<|\"|>x}<tool_call|>", "T:call_0 f{\"a\":\"x\"}"},
         {"<|channel>thought\nhm<channel|><|tool_call>call:f{}<tool_call|>", "R:hm | T:call_0 f{}"},
-        {"<|tool_call>call:f{a:\xFF<|\"|>\xFE<|\"|>}<tool_call|>", "X:call:f{a:\xFF<|\"|>\xFE<|\"|>}"},
+        {"<|tool_call>call:f{a:\xFF<|\"|>\xFE<|\"|>}<tool_call|>",
+         "T:call_0 f{\"a\": | X:call:f{a:\xFF<|\"|>\xFE<|\"|>}"},
         {"<|tool_call>call:f{a:<|\"|>\xFE<|\"|>}<tool_call|>", "T:call_0 f{\"a\":\"\uFFFD\"}"},
         // Unreadable calls are shown, not lost, and take no index.
         {"<|tool_call>nonsense<tool_call|><|tool_call>call:f{}<tool_call|>", "X:nonsense | T:call_0 f{}"},
         {"<|tool_call> <tool_call|>Hi", "C:Hi"},
         // Cut off.
         {"<|tool_call>call:f{a:1}", "T:call_0 f{\"a\":1}"},
-        {"<|tool_call>call:f{a:<|\"|>/home/us", "X:call:f{a:<|\"|>/home/us"},
-        {"<|tool_call>call:f{a:1}<tool_c", "X:call:f{a:1}<tool_c"},
+        {"<|tool_call>call:f{a:<|\"|>/home/us", "T:call_0 f{\"a\":\"/home/us"},
+        {"<|tool_call>call:f{a:1}<tool_c", "T:call_0 f{\"a\":1}"},
+        {"<|tool_call>call:write{path:<|\"|>a<|\"|>,lines:[1,2.50,{b:tru",
+         "T:call_0 write{\"path\":\"a\",\"lines\":[1,2.5,{\"b\":"},
+        {"<|tool_call>call:wri", "X:call:wri"},
+        // What is not written as it should be.
+        {"<|tool_call>call:f{ a : [1, 2,] ,\n<|\"|>b c<|\"|>:{},d:None,}<tool_call|>",
+         "T:call_0 f{\"a\":[1,2],\"b c\":{},\"d\":null}"},
+        {"<|tool_call>call:f{a:1,b:\"x\",c:'y'}<tool_call|>", "T:call_0 f{\"a\":1,\"b\":\"x\",\"c\":\"y\"}"},
+        {"<|tool_call>call:f{a:[<|\"|>if (x) { y[1]; }]}<tool_call|>", "T:call_0 f{\"a\":[\"if (x) { y[1]; }\"]}"},
+        {"<|tool_call>call:f{a:1,a:2}<tool_call|>", "T:call_0 f{\"a\":1,\"a\":2}"},
+        {"<|tool_call>call:f{a:<|\"|>\n\"é\\ 🦊 \x01<|\"|>}<tool_call|>",
+         "T:call_0 f{\"a\":\"\\n\\\"é\\\\ 🦊 \\u0001\"}"},
         // Stray markers are not for the reader; what only looks like one is.
         {"A<channel|>B<tool_call|>C<|tool_response>D<turn|>", "C:ABCD"},
         {"a <b> <|c| <|chann <|channel<|", "C:a <b> <|c| <|chann <|channel<|"},
@@ -147,6 +163,78 @@ TEST(OutputParser, TakesSpelledMarkersForTextWhenTokensAreKnown) {
     EXPECT_EQ(out, "C:A call is <|tool_call>call:f{}<tool_call|>. | T:call_0 f{\"a\":\"<tool_call|> and <|\\\"|>\"}");
 }
 
+TEST(OutputParser, TellsACallWhileItIsWritten) {
+    OutputParser parser({});
+    const auto told = [&](const std::vector<Event>& events) {
+        std::string out;
+        for (const Event& event : events) out += event.name + event.arguments;
+        return out;
+    };
+    EXPECT_EQ(told(parser.feed_special(kCallOpen)), "");
+    EXPECT_EQ(told(parser.feed_text("call:wri")), "");
+    EXPECT_EQ(told(parser.feed_text("te{pa")), "write{");
+    EXPECT_EQ(told(parser.feed_text("th:")), "\"path\":");
+    EXPECT_EQ(told(parser.feed_special(kQuote)), "\"");
+    EXPECT_EQ(told(parser.feed_text("a/b")), "a/b");
+    EXPECT_EQ(told(parser.feed_text("\n}")), "");
+    EXPECT_EQ(told(parser.feed_text("}c é")), "\\n}}c ");
+    EXPECT_EQ(told(parser.feed_special(kQuote)), "é\"");
+    EXPECT_EQ(told(parser.feed_text(",n:1")), ",\"n\":");
+    EXPECT_EQ(told(parser.feed_text("2}")), "12}");
+    EXPECT_EQ(told(parser.feed_special(kCallClose)), "");
+    EXPECT_EQ(told(parser.finish()), "");
+    EXPECT_FALSE(parser.cut());
+}
+
+TEST(OutputParser, WhatItTellsOfACallIsTheBeginningOfAnObjectAndTheWholeUnlessItSaysSo) {
+    const std::vector<Tool> tools{
+        {.name = "f",
+         .description = {},
+         .parameters = Json::parse(R"({"properties":{"a":{"type":"string"}}})", nullptr, false),
+         .response = {}}};
+    constexpr const char* kParts[] = {"{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      ",",
+                                      ":",
+                                      "a",
+                                      "b:",
+                                      "a:",
+                                      "1",
+                                      "-2.50",
+                                      "true",
+                                      "None",
+                                      "\"",
+                                      "'",
+                                      " ",
+                                      "é",
+                                      "\\",
+                                      "<|\"|>",
+                                      "<|\"|>",
+                                      "<|\"|>x<|\"|>",
+                                      "}<tool_call|>"};
+    std::mt19937 random(5);
+    size_t whole = 0;
+    for (int round = 0; round < 20000; ++round) {
+        std::string output = "<|tool_call>call:f{";
+        for (size_t i = 0, parts = 1 + random() % 12; i < parts; ++i) output += kParts[random() % std::size(kParts)];
+        if (random() % 2 == 0) output += "}<tool_call|>";
+        const ParserOptions options{.tools = tools};
+        const std::string told = read(output, options);
+        ASSERT_EQ(read(output, options, 1), told) << output;
+        ASSERT_EQ(read(output, options, 3), told) << output;
+        OutputParser parser(options);
+        parser.feed(output);
+        parser.finish();
+        const size_t end = std::min(told.find(" | "), told.size());
+        if (!told.starts_with("T:call_0 f") || told.contains(" | X:") || parser.cut()) continue;
+        ASSERT_TRUE(Json::parse(told.substr(10, end - 10), nullptr, false).is_object()) << output << " -> " << told;
+        ++whole;
+    }
+    EXPECT_GT(whole, 500u);
+}
+
 TEST(OutputParser, MendsARawValueWithTheSchema) {
     const auto request = parse_conversation(R"({"messages":[{"role":"user","content":"u"}],"tools":[{"name":"open",
         "parameters":{"type":"object","properties":{"path":{"type":"string"}}}}]})");
@@ -156,7 +244,6 @@ TEST(OutputParser, MendsARawValueWithTheSchema) {
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].arguments, R"({"path":"/etc/hosts"})");
     EXPECT_EQ(events[0].id, "t7-0");
-    EXPECT_TRUE(events[0].repaired);
 }
 
 }  // namespace

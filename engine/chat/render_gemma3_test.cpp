@@ -137,9 +137,11 @@ TEST(RenderGemma3, ReadsTheCallsOfFunctionGemma) {
     take(parser.feed_text("}"));
     take(parser.feed_special("<end_function_call>"));
     take(parser.finish());
-    ASSERT_EQ(events.size(), 1u);
+    ASSERT_FALSE(events.empty());
     EXPECT_EQ(events[0].kind, EventKind::tool_call);
-    EXPECT_EQ(events[0].arguments, R"({"city":"Bonn"})");
+    std::string arguments;
+    for (const Event& event : events) arguments += event.arguments;  // told as they were written
+    EXPECT_EQ(arguments, R"({"city":"Bonn"})");
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ void ChatAnswer::tell(const chat::Event& event) {
     if (event.kind == chat::EventKind::content) content_ += event.text;
     if (event.kind == chat::EventKind::reasoning) reasoning_ += event.text;
     if (event.kind == chat::EventKind::tool_call) tool_calls_.push_back(event);
+    if (event.kind == chat::EventKind::arguments && !tool_calls_.empty()) {
+        tool_calls_.back().arguments += event.arguments;
+    }
     if (on_event_ && !silent_) on_event_(event);
 }
 

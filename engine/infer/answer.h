@@ -40,6 +40,8 @@ class ChatAnswer {
     void feed(int32_t token);
     void finish();
     [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+    // The last call is not complete.
+    [[nodiscard]] bool cut() const { return parser_.cut(); }
     // Whether this token, if it came next, would be text of the content.
     [[nodiscard]] bool is_content(int32_t token) const { return !tokenizer_->is_marker(token) && parser_.in_content(); }
     // Until further notice nobody is told; the message grows all the same.

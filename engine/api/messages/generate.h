@@ -158,7 +158,15 @@ struct ToolCallEvent {
     std::string arguments;
 };
 MESSAGE(ToolCallEvent, MEMBER(type, "").as("'tool_call'"), MEMBER(index, "counts the calls of this answer from 0"),
-        MEMBER(id, ""), MEMBER(name, "of the tool"), MEMBER(arguments, "a JSON object, as text"));
+        MEMBER(id, ""), MEMBER(name, "of the tool"), MEMBER(arguments, "the beginning of a JSON object, as text"));
+
+struct ArgumentsEvent {
+    std::string type = "arguments";
+    int64_t index = 0;
+    std::string text;
+};
+MESSAGE(ArgumentsEvent, MEMBER(type, "").as("'arguments'"), MEMBER(index, "of the call"),
+        MEMBER(text, "that follows what was told of its arguments"));
 
 struct InvalidToolCallEvent {
     std::string type = "invalid_tool_call";

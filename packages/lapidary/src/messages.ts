@@ -1123,8 +1123,16 @@ export type ToolCallEvent = {
     id: string;
     /** Of the tool. */
     name: string;
-    /** A JSON object, as text. */
+    /** The beginning of a JSON object, as text. */
     arguments: string;
+};
+
+export type ArgumentsEvent = {
+    type: 'arguments';
+    /** Of the call. */
+    index: number;
+    /** That follows what was told of its arguments. */
+    text: string;
 };
 
 export type InvalidToolCallEvent = {
@@ -1428,7 +1436,7 @@ export interface Methods {
     /** A context to run a model in. */
     'session.create': { args: SessionCreateArgs; event: never; result: SessionCreateResult };
     /** A prompt or a conversation in, an answer out, token by token. */
-    'session.generate': { args: SessionGenerateArgs; event: TextEvent | ContentEvent | ReasoningEvent | ToolCallEvent | InvalidToolCallEvent | TokensEvent | Progress; result: SessionGenerateResult };
+    'session.generate': { args: SessionGenerateArgs; event: TextEvent | ContentEvent | ReasoningEvent | ToolCallEvent | ArgumentsEvent | InvalidToolCallEvent | TokensEvent | Progress; result: SessionGenerateResult };
     /**
      * Texts as vectors: what a model of embeddings makes of each, of any other model the mean over its positions of
      * the hidden state after the final norm. Not yet of length 1. Forgets what the session held.

@@ -23,6 +23,7 @@ const score = (text: string, logprob: number) => ({
 
 const content = (text: string): GenerateEvent => ({ type: 'content', text });
 const called = (index: number, name: string, args: string) => ({ type: 'tool_call', index, id: `call_${index}`, name, arguments: args }) as const;
+const written = (index: number, text: string): GenerateEvent => ({ type: 'arguments', index, text });
 const toolCall = (index: number, name: string, args: string) =>
     ({ id: `call_${index}`, type: 'function', function: { name, arguments: args } }) as const;
 const oslo = '{"city":"Oslo"}';
@@ -55,6 +56,21 @@ export const scripts: Readonly<Record<string, Script>> = {
                 reasoning_content: 'Two.',
                 tool_calls: [toolCall(0, 'weather', oslo), toolCall(1, 'weather', rome)],
             },
+        },
+    },
+    writing: {
+        events: [called(0, 'weather', '{'), written(0, '"city":'), written(0, '"Os'), written(0, 'lo"}')],
+        result: {
+            finish_reason: 'tool_calls',
+            message: { role: 'assistant', content: '', tool_calls: [toolCall(0, 'weather', oslo)] },
+        },
+    },
+    unfinished: {
+        events: [content('So:'), called(0, 'weather', ''), written(0, '{"city":"Os')],
+        result: {
+            text: 'So:',
+            finish_reason: 'length',
+            message: { role: 'assistant', content: 'So:', tool_calls: [toolCall(0, 'weather', '{"city":"Os')] },
         },
     },
     mumble: {

@@ -26,7 +26,7 @@ export interface End {
     /** Messages that were left out for want of room. */
     dropped?: number;
     /** Of an answer that was continued: all of it, where the events tell the rest. */
-    whole?: { content: string; reasoning: string };
+    whole?: { content: string; reasoning: string; calls: Call[] };
 }
 
 export type AnswerEvent =
@@ -90,9 +90,9 @@ export class Fold {
     }
 
     ended(end: End): Ended {
-        const { calls, invalid, logprobs } = this;
-        const { content = this.content, reasoning = this.reasoning } = end.whole ?? {};
-        return { content, reasoning, calls: calls.filter(Boolean), invalid, logprobs, end };
+        const { invalid, logprobs } = this;
+        const told = { content: this.content, reasoning: this.reasoning, calls: this.calls.filter(Boolean) };
+        return { ...told, ...end.whole, invalid, logprobs, end };
     }
 }
 
@@ -116,8 +116,10 @@ export class Telling {
                 return { type: 'reasoning', text: event.text };
             case 'tool_call': {
                 const { index, name, arguments: given } = event;
-                return { type: 'call', index, id: `${this.callPrefix}_${index}`, name, arguments: given };
+                return { type: 'call', index, id: this.callId(index), name, arguments: given };
             }
+            case 'arguments':
+                return { type: 'arguments', index: event.index, text: event.text };
             case 'invalid_tool_call':
                 return { type: 'invalid_call', text: event.text, error: event.error };
             case 'tokens':
@@ -125,11 +127,16 @@ export class Telling {
         }
     }
 
+    private callId(index: number): string {
+        return `${this.callPrefix}_${index}`;
+    }
+
     end(result: GenerateResult): End {
         const { prompt_ms, completion_ms, prompt_tokens, cached_tokens, completion_tokens, dropped_messages, message } = result;
         // The first token is chosen when the prompt has been read, so `completion_ms` is the time of the others only.
         const later = completion_tokens - this.known - 1;
-        const { content = result.text, reasoning_content: reasoning = '' } = message ?? {};
+        const { content = result.text, reasoning_content: reasoning = '', tool_calls: made = [] } = message ?? {};
+        const calls = made.map((call, i) => ({ ...call.function, id: this.callId(i) }));
         return {
             type: 'end',
             finish: result.finish_reason,
@@ -141,7 +148,7 @@ export class Telling {
                 time_to_first_token_ms: (this.first ?? performance.now()) - this.started,
             },
             ...(dropped_messages === undefined ? {} : { dropped: dropped_messages }),
-            ...(this.known > 0 ? { whole: { content, reasoning } } : {}),
+            ...(this.known > 0 ? { whole: { content, reasoning, calls } } : {}),
         };
     }
 }
