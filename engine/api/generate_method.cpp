@@ -322,6 +322,7 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     answer.finish();
     SessionGenerateResult out = result_of(stats, generation.options.sampling.seed);
     if (!answer.tool_calls().empty() && !answer.cut()) out.finish_reason = "tool_calls";
+    if (answer.stopped_by()) out.stopped_by = int64_t(*answer.stopped_by());
     out.text = answer.content();
     out.message = message_of(answer);
     if (generation.overflow == Overflow::slide) out.dropped_messages = prompt.dropped_messages;

@@ -40,6 +40,7 @@ class ChatAnswer {
     void feed(int32_t token);
     void finish();
     [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+    [[nodiscard]] std::optional<size_t> stopped_by() const { return stops_.matched(); }
     // The last call is not complete.
     [[nodiscard]] bool cut() const { return parser_.cut(); }
     // Whether this token, if it came next, would be text of the content.

@@ -217,6 +217,7 @@ struct SessionGenerateResult {
     int64_t seed = 0;
     std::optional<AssistantMessage> message;
     std::optional<int64_t> dropped_messages;
+    std::optional<int64_t> stopped_by;
 };
 MESSAGE(SessionGenerateResult, MEMBER(text, "the whole answer, without thoughts"),
         MEMBER(finish_reason, "").as("'stop' | 'length' | 'tool_calls'"), MEMBER(prompt_tokens, "that the prompt had"),
@@ -224,6 +225,7 @@ MESSAGE(SessionGenerateResult, MEMBER(text, "the whole answer, without thoughts"
         MEMBER(completion_tokens, "of the answer"), MEMBER(prompt_ms, "for reading the prompt"),
         MEMBER(completion_ms, "for writing the answer"), MEMBER(seed, "that was used"),
         MEMBER(message, "of a conversation: what to add to it"),
-        MEMBER(dropped_messages, "how many old messages were left out, where overflow is slide"));
+        MEMBER(dropped_messages, "how many old messages were left out, where overflow is slide"),
+        MEMBER(stopped_by, "which of the texts in stop, counted from 0"));
 
 }  // namespace lapidary::api

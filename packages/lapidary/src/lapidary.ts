@@ -81,6 +81,20 @@ export class LoadedEngine {
         return choices[0]?.text ?? '';
     }
 
+    /** How many tokens a conversation would be as a prompt. Nothing is read. */
+    async countTokens({ messages, tools, tool_choice, thinking }: GenerateRequest, options: RequestOptions = {}): Promise<number> {
+        // In a session with next to no room nothing is written, and what there was no room for is told.
+        const { json } = await this.call('session.create', { context: 1 });
+        const session = numberField(json, 'session', 'the created session');
+        try {
+            const wanted = { session, messages, tools, tool_choice, thinking, overflow: 'stop', max_tokens: 1 };
+            const told = await this.call('session.generate', wanted, callOptions(options));
+            return numberField(told.json, 'prompt_tokens', 'the answer');
+        } finally {
+            await this.call('session.close', { session }).catch(() => undefined); // gone with its GPU, or with everything
+        }
+    }
+
     async tokenize(text: string, options: Omit<TokenizeOptions, 'pieces'> = {}): Promise<Int32Array> {
         return await this.core.tokenize(text, options);
     }

@@ -1179,6 +1179,8 @@ export type SessionGenerateResult = {
     message?: AssistantMessage;
     /** How many old messages were left out, where overflow is slide. */
     dropped_messages?: number;
+    /** Which of the texts in stop, counted from 0. */
+    stopped_by?: number;
 };
 
 export type SessionEmbedArgs = {

@@ -78,6 +78,11 @@ export interface LoadOptions {
     backend?: Backend | 'auto';
     /** Tokens a conversation can hold: 4096 unless told, and never more than the model holds. */
     contextLength?: number;
+    /**
+     * Without `contextLength`: as long a context as a quarter of what the weights take pays for, up to 65,536 tokens. For
+     * coding agents, which begin with tens of thousands.
+     */
+    roomy?: boolean;
     /** How the GPU keeps keys and values: i16 unless told. */
     kv?: KvFormat;
     /**

@@ -12,6 +12,7 @@ import { safeFor } from '../terminal.js';
 
 interface Flags {
     model?: string;
+    alias?: [name: string, model: string][];
     port: number;
     host: string;
     apiKey?: string;
@@ -37,8 +38,9 @@ export function addServe(program: Command, interrupts: Interrupts): void {
     const collect = (text: string, list: string[] = []) => [...list, text];
     program
         .command('serve')
-        .description('serve the web app, and models to programs that speak as OpenAI or Ollama do')
+        .description('serve the web app, and models to programs that speak as OpenAI, Anthropic or Ollama do')
         .option('--model <model>', `load this at the start and answer with it when none is named: ${modelHelp}`)
+        .option('--alias <name=model>', 'another name for a model, for programs that ask for theirs; claude-*=MODEL stands for many; may be repeated', collectAlias)
         .option('--port <n>', 'where to listen; 0 takes any', parseInteger({ min: 0, max: 65535 }), 8484)
         .option('--host <address>', 'the address to listen on; any but loopback needs an API key', '127.0.0.1')
         .addOption(adapterOption())
@@ -46,7 +48,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--fetch-media', 'fetch pictures from the http addresses that requests name')
         .addOption(keyOption())
         .addOption(backendOption())
-        .option('--context <n>', 'tokens a conversation can hold', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
+        .option('--context <n>', 'tokens a conversation can hold; by default as many as memory suggests', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
         .option(
@@ -72,6 +74,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
                 ...rest,
                 adapters: adapter.length > 0 ? await readAdapters(adapter) : undefined,
                 mmproj,
+                aliases: flags.alias ?? [],
                 apiKey: flags.apiKey || undefined, // an empty variable is no key
                 allowedOrigins: flags.allowOrigin ?? [],
                 allowedHosts: flags.allowHost ?? [],
@@ -79,6 +82,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
                     backend: flags.backend,
                     log: logToStderr,
                     fetchMedia,
+                    roomy: true,
                     ...(flags.context === undefined ? {} : { contextLength: flags.context }),
                     ...(flags.conversations === undefined ? {} : { maxConversations: flags.conversations }),
                 },
@@ -92,6 +96,12 @@ export function addServe(program: Command, interrupts: Interrupts): void {
             log('stopping (once more to leave at once)');
             await server.stop(graceMs);
         });
+}
+
+function collectAlias(text: string, list: [string, string][] = []): [string, string][] {
+    const at = text.indexOf('=');
+    if (at <= 0 || at === text.length - 1) throw new InvalidArgumentError('It must be NAME=MODEL.');
+    return [...list, [text.slice(0, at), text.slice(at + 1)]];
 }
 
 /** As browsers send it: without a path. */

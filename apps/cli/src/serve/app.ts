@@ -11,14 +11,17 @@ import { HttpError, asHttpError, errorResponse } from './errors.js';
 import type { Env, Routes } from './http.js';
 import { addHealthRoutes } from './health.js';
 import { addTranscriptionRoute } from './transcriptions.js';
+import { addMessageRoutes } from './messages.js';
 import { addOllamaRoutes } from './ollama.js';
 import { addOllamaModelRoutes } from './ollama-models.js';
 import { addOpenAiRoutes } from './openai.js';
 import { canonicalPath } from './paths.js';
+import { addResponseRoutes } from './responses.js';
 import { security, securityHeaders, type SecurityOptions } from './security.js';
 import { sendSource, versionTag } from './send.js';
 import type { Service } from './service.js';
 import { StaticFiles, placeholderPage } from './static.js';
+import { addTokenRoutes } from './tokens.js';
 import { addStoreRoutes } from './store.js';
 
 export interface AppOptions {
@@ -40,6 +43,9 @@ export function createApp(service: Service, options: AppOptions): Routes {
 
     addHealthRoutes(app, service);
     addTranscriptionRoute(app, service, bodies);
+    addMessageRoutes(app, service, bodies);
+    addTokenRoutes(app, service, bodies);
+    addResponseRoutes(app, service, bodies);
     addOpenAiRoutes(app, service, bodies);
     addOllamaModelRoutes(app, service, bodies, options.version);
     addOllamaRoutes(app, service, bodies);

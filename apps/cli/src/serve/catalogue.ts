@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import {
+    LapidaryError,
     formatModelName,
     parseModelName,
     tryParseModelName,
@@ -28,14 +29,25 @@ export interface CatalogueEntry {
     open(signal?: AbortSignal): Promise<ModelBytes>;
 }
 
+/** Another name for a model; it may end in `*`. */
+export type Alias = readonly [name: string, model: string];
+
 const builtinName = 'builtin';
 
 export class Catalogue {
-    private constructor(private readonly given: CatalogueEntry | undefined) {}
+    private constructor(
+        private readonly given: CatalogueEntry | undefined,
+        private readonly aliases: readonly Alias[],
+    ) {}
 
-    /** `argument` is MODEL as on the command line; it must exist. */
-    static async create(argument?: string): Promise<Catalogue> {
-        return new Catalogue(argument === undefined ? undefined : await givenEntry(argument));
+    /** `argument` is MODEL as on the command line; it must exist, and so must what other names stand for. */
+    static async create(argument?: string, aliases: readonly Alias[] = []): Promise<Catalogue> {
+        const catalogue = new Catalogue(argument === undefined ? undefined : await givenEntry(argument), aliases);
+        for (const [name, model] of aliases) {
+            if (await catalogue.findOwn(model)) continue;
+            throw new LapidaryError('not_found', `--alias ${name}=${model}: there is no model '${model}'`);
+        }
+        return catalogue;
     }
 
     /** What answers when a request names no model. */
@@ -58,10 +70,23 @@ export class Catalogue {
                 if (model.problem === undefined) add(await ollamaEntry(store, model));
             }
         }
+        for (const [id, model] of this.aliases) {
+            const entry = id.endsWith('*') ? undefined : await this.findOwn(model);
+            if (entry) add({ ...entry, id });
+        }
         return [...entries.values()];
     }
 
+    /** A name of its own goes before another's. */
     async find(name: string): Promise<CatalogueEntry | undefined> {
+        const own = await this.findOwn(name);
+        if (own) return own;
+        const stands = ([alias]: Alias) => (alias.endsWith('*') ? name.startsWith(alias.slice(0, -1)) : name === alias);
+        const found = this.aliases.find(stands);
+        return found && (await this.findOwn(found[1]));
+    }
+
+    private async findOwn(name: string): Promise<CatalogueEntry | undefined> {
         if (this.given && (name === this.given.id || name === `${this.given.id}:latest`)) return this.given;
         if (name === builtinName || name === `${builtinName}:latest`) return await builtinEntry();
         const kept = await keptModelsHere().find(name.replace(/:latest$/, ''));

@@ -1,5 +1,5 @@
 // What goes wrong in a request, and how each kind of client wants to be told.
-import { LapidaryError, messageOf } from 'lapidary';
+import { LapidaryError, messageOf, type JsonObject } from 'lapidary';
 
 export interface ErrorDetails {
     /** A stable word for programs, such as `model_not_found`. */
@@ -74,6 +74,30 @@ function openAiType(status: number): string {
     return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
+/** What Anthropic's clients read. */
+export interface AnthropicError extends JsonObject {
+    type: 'error';
+    error: { type: string; message: string };
+}
+
+export function anthropicError({ message, status, details }: HttpError): AnthropicError {
+    const tooLong = details.code === 'context_length_exceeded'; // which they know by these words
+    return { type: 'error', error: { type: anthropicType(status), message: tooLong ? `prompt is too long: ${message}` : message } };
+}
+
+const anthropicTypes: Readonly<Record<number, string>> = {
+    401: 'authentication_error',
+    403: 'permission_error',
+    404: 'not_found_error',
+    413: 'request_too_large',
+    429: 'rate_limit_error',
+    503: 'overloaded_error',
+};
+
+function anthropicType(status: number): string {
+    return anthropicTypes[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
 /** In the shape that whoever uses this path expects. */
 export function errorResponse(path: string, error: HttpError): Response {
     const headers: Record<string, string> = { 'cache-control': 'no-store' };
@@ -81,6 +105,7 @@ export function errorResponse(path: string, error: HttpError): Response {
     if (error.status === 401) headers['www-authenticate'] = 'Bearer';
     // 499 is our own; a Response takes it all the same.
     const init = { status: error.status, headers };
+    if (isUnder(path, '/v1/messages')) return Response.json(anthropicError(error), init);
     if (isUnder(path, '/v1')) return Response.json(openAiError(error), init);
     if (isUnder(path, '/api')) return Response.json({ error: error.message }, init);
     headers['content-type'] = 'text/plain; charset=utf-8';

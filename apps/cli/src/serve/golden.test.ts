@@ -48,6 +48,8 @@ function requests(): [path: string, body: unknown][] {
             rows.push(['/v1/completions', { prompt: word, stream, ...(word === 'scores' ? { logprobs: 1 } : {}) }]);
             rows.push(['/api/chat', { messages: user(word), stream, ...more }]);
             rows.push(['/api/generate', { prompt: word, stream }]);
+            rows.push(['/v1/responses', { input: word, stream, ...(word === 'scores' ? { top_logprobs: 1 } : {}) }]);
+            rows.push(['/v1/messages', { messages: user(word), stream, max_tokens: 9, stop_sequences: ['x', 'y'] }]);
         }
     }
     const custom = { type: 'custom', custom: { name: 'weather', description: 'any' } };
@@ -81,8 +83,78 @@ function requests(): [path: string, body: unknown][] {
     rows.push(['/v1/embeddings', { input: '' }], ['/api/embed', { input: ['a', 'b'] }], ['/api/embeddings', { prompt: 'a' }]);
     rows.push(['/api/chat', { messages: [] }], ['/api/chat', { messages: user('x'), keep_alive: 'soon' }], ['/api/generate', { prompt: 'x', model: 'nosuch' }]);
     rows.push(['/api/chat', { messages: user('thoughts'), think: true, format: schema, tools: [tool], options: { num_ctx: 50, stop: 'x' } }]);
+    rows.push(...responses(), ...messages());
+    rows.push(['/tokenize', { content: 'abc' }], ['/v1/tokenize', { prompt: 'ab', return_token_strs: true }], ['/tokenize', {}]);
+    rows.push(['/tokenize', { content: 'ab', with_pieces: true, add_special: true }], ['/detokenize', { tokens: [1, 2] }], ['/detokenize', { tokens: ['a'] }]);
+    rows.push(['/v1/messages/count_tokens', { messages: user('x') }], ['/responses/input_tokens', { input: 'x' }]);
+    rows.push(['/v1/chat/completions/input_tokens', { messages: user('x') }]);
     rows.push(['/v1/nothing', {}], ['/nothing', {}], ['/v1/models', undefined], ['/api/version', undefined]);
     return rows;
+}
+
+/** What agents send, and what is wrong. */
+function responses(): [path: string, body: unknown][] {
+    const { name, description, parameters } = tool.function;
+    const fn = { type: 'function', name, description, parameters };
+    const call = { type: 'function_call', call_id: 'a', name, namespace: 'n', arguments: '{"city":"a"}' };
+    const conversation = [
+        { role: 'developer', content: [{ type: 'input_text', text: 'Be short.' }] },
+        { role: 'user', content: 'Where is it warm?' },
+        { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Ask.' }] },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'I ask.' }] },
+        call,
+        { type: 'custom_tool_call', call_id: 'b', name: 'patch', input: 'x' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+        { type: 'custom_tool_call_output', call_id: 'b', output: 'done' },
+        { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'warm call' }] },
+    ];
+    const tools = [{ type: 'namespace', name: 'n', tools: [fn] }, fn, { type: 'custom', name: 'patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } }, { type: 'web_search' }];
+    const codex = { instructions: 'You code.', input: conversation, tools, tool_choice: 'auto', parallel_tool_calls: false, reasoning: { effort: 'medium', summary: 'auto' }, store: false, include: ['reasoning.encrypted_content'], prompt_cache_key: 'k', client_metadata: {}, stream: true };
+    const bodies: unknown[] = [
+        codex,
+        { ...codex, stream: false, tool_choice: { type: 'custom', name: 'patch' } },
+        { input: 'call', tools: [{ type: 'custom', name: 'weather' }], stream: true },
+        { input: 'thoughts', reasoning: { effort: 'high' }, include: ['reasoning.encrypted_content'], text: { format: { type: 'json_schema', name: 'a', schema } }, truncation: 'auto', max_output_tokens: 5, temperature: 0.5 },
+        { input: 'words', tools, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'weather' }] } },
+        {},
+        { input: [{ type: 'item_reference', id: 'nosuch' }] },
+        { input: 'x', previous_response_id: 'nosuch' },
+        { input: 'x', background: true },
+        { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
+        { input: 'x', tool_choice: 'required' },
+        { input: [{ type: 'new_thing' }] },
+    ];
+    return bodies.map((body) => ['/v1/responses', body]);
+}
+
+function messages(): [path: string, body: unknown][] {
+    const tools = [{ name: 'weather', description: 'of a city', input_schema: tool.function.parameters }, { type: 'web_search_20250305', name: 'web_search' }];
+    const cached = { cache_control: { type: 'ephemeral' } };
+    const conversation = [
+        { role: 'user', content: [{ type: 'text', text: 'Where is it warm?', ...cached }] },
+        {
+            role: 'assistant',
+            content: [
+                { type: 'thinking', thinking: 'Ask.', signature: 's' },
+                { type: 'text', text: 'I ask.' },
+                ...['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'weather', input: { city: id } })),
+            ],
+        },
+        { role: 'user', content: [{ type: 'text', text: 'Well, calls' }, { type: 'tool_result', tool_use_id: 'b', content: 'cold', is_error: true }, { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'warm' }] }] },
+    ];
+    const claude = { system: [{ type: 'text', text: 'You code.', ...cached }], messages: conversation, tools, thinking: { type: 'adaptive' }, context_management: {}, metadata: {}, max_tokens: 32000, stream: true };
+    const bodies: unknown[] = [
+        claude,
+        { ...claude, stream: false, tool_choice: { type: 'tool', name: 'weather' } },
+        { ...claude, thinking: { type: 'disabled' }, tool_choice: { type: 'none' }, output_config: { format: { type: 'json_schema', schema } }, top_k: 5 },
+        {},
+        { messages: [], max_tokens: 1 },
+        { messages: user([{ type: 'image', source: {} }]), max_tokens: 1 },
+        { messages: user('x'), max_tokens: 0 },
+        { messages: user('x'), model: 'nosuch', max_tokens: 1 },
+        { messages: user('x'), tool_choice: { type: 'any' }, max_tokens: 1 },
+    ];
+    return bodies.map((body) => ['/v1/messages', body]);
 }
 
 const dialects: Record<string, string> = { created: '0', created_at: '""', system_fingerprint: '"fp"' };
@@ -91,7 +163,7 @@ const dialects: Record<string, string> = { created: '0', created_at: '""', syste
 function steady(text: string): string {
     const known = text.replace(/"(created|created_at|system_fingerprint)":("[^"]*"|\d+)/g, (_, name: string) => `"${name}":${dialects[name]}`);
     return known
-        .replace(/\b(chatcmpl|cmpl|msg|resp|rs|fc)[-_][a-z0-9]{24}/g, '$1-ID')
+        .replace(/\b(chatcmpl|cmpl|msg|resp|rs|fc|ctc)[-_][a-z0-9]{24}/g, '$1-ID')
         .replace(/"call_[a-z0-9]{8}_(\d+)"/g, '"call_ID_$1"')
         .replace(/"(time_to_first_token_ms|total_duration|load_duration)":[\d.e-]+/g, '"$1":0');
 }

@@ -1,5 +1,13 @@
 // What an Ollama model brings along (its options and its system message) fills what a request leaves open.
-import { isObject, samplingRanges, type ChatCompletionParams, type JsonObject, type JsonValue } from 'lapidary';
+import {
+    isObject,
+    samplingRanges,
+    type ChatCompletionParams,
+    type GenerateRequest,
+    type JsonObject,
+    type JsonValue,
+    type Sampling,
+} from 'lapidary';
 import { numberOptions } from './ollama-request.js';
 
 export function withModelDefaults(
@@ -21,6 +29,29 @@ export function withModelDefaults(
         merged.messages = [{ role: 'system', content: system }, ...request.messages];
     }
     return merged;
+}
+
+/** The same for a request in the engine's own words. */
+export function withDefaults(
+    request: GenerateRequest,
+    { params, system }: { params: JsonObject; system: string | undefined },
+): GenerateRequest {
+    const sampling: Record<string, unknown> = { ...request.sampling };
+    for (const name of numberOptions) {
+        const value = params[name];
+        if (typeof value === 'number') sampling[name] ??= withinRange(name, value);
+    }
+    const limit = params['num_predict'];
+    const { messages } = request;
+    const role = messages?.[0]?.['role'];
+    const prefixed = messages && system && role !== 'system' && role !== 'developer';
+    return {
+        ...request,
+        sampling: sampling as Sampling,
+        stop: request.stop && request.stop.length > 0 ? request.stop : (stopsOf(params['stop']) ?? []),
+        max_tokens: request.max_tokens > 0 || typeof limit !== 'number' || limit <= 0 ? request.max_tokens : limit,
+        ...(prefixed ? { messages: [{ role: 'system', content: system }, ...messages] } : {}),
+    };
 }
 
 /** A request must not be refused for what it never said. */

@@ -35,12 +35,14 @@ function event(data: unknown): string {
 export function addOpenAiRoutes(app: Routes, service: Service, bodies: Bodies): void {
     app.get('/v1/models', async (c) => {
         const entries = await service.catalogue.list();
-        return c.json({ object: 'list', data: entries.map(describe) });
+        if (c.req.header('anthropic-version') === undefined) return c.json({ object: 'list', data: entries.map(describe) });
+        const data = entries.map(describeModel);
+        return c.json({ data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
     });
     app.get('/v1/models/:id{.+}', async (c) => {
         const entry = await service.catalogue.find(c.req.param('id'));
         if (!entry) throw modelNotFound(c.req.param('id'));
-        return c.json(describe(entry));
+        return c.json(c.req.header('anthropic-version') === undefined ? describe(entry) : describeModel(entry));
     });
     app.post('/v1/chat/completions', async (c) => await chat(c, service, await bodies.read(c)));
     app.post('/v1/completions', async (c) => await complete(c, service, await bodies.read(c)));
@@ -52,6 +54,11 @@ export function addOpenAiRoutes(app: Routes, service: Service, bodies: Bodies): 
 
 function describe({ id, modified }: CatalogueEntry) {
     return { id, object: 'model', created: Math.floor(modified.getTime() / 1000), owned_by: 'lapidary' };
+}
+
+/** The same as Anthropic's clients know it. */
+function describeModel({ id, modified }: CatalogueEntry) {
+    return { type: 'model', id, display_name: id, created_at: modified.toISOString() };
 }
 
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {

@@ -37,7 +37,7 @@ export function security(options: SecurityOptions): MiddlewareHandler<Env> {
             return refuse(403, 'other sites may not use this server; --allow-origin lets them');
         }
         if (foreign && c.req.method === 'OPTIONS') return preflight(c, origin);
-        if (needsKey(path) && !keyMatches(c.req.header('authorization'))) {
+        if (needsKey(path) && !keyMatches(c.req.header('authorization')) && !keyMatches(`Bearer ${c.req.header('x-api-key') ?? ''}`)) {
             const refusal = refuse(401, 'an API key is needed: Authorization: Bearer …', 'invalid_api_key');
             if (foreign) allowOrigin(refusal.headers, origin);
             return refusal;

@@ -18,6 +18,8 @@ import { Service, stoppingError } from './service.js';
 export interface ServeOptions {
     /** MODEL as on the command line; it is loaded at the start. */
     model?: string | undefined;
+    /** More names of models; one may end in `*`. */
+    aliases?: readonly (readonly [name: string, model: string])[];
     host: string;
     /** 0 takes any that is free. */
     port: number;
@@ -74,7 +76,7 @@ const mostConnections = 2000;
 
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
     checkAddress(options.host, options.apiKey);
-    const catalogue = await Catalogue.create(options.model);
+    const catalogue = await Catalogue.create(options.model, options.aliases);
     const queue = new FairQueue({ waiting: options.queue, perClient: Math.max(1, Math.ceil(options.queue * 0.9)) });
     const loaded = new LoadedModels({
         load: options.loadModel ?? ((source, load) => loadInThread(source, load)),

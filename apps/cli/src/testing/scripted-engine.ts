@@ -78,6 +78,7 @@ export const scripts: Readonly<Record<string, Script>> = {
         result: { text: 'Well' },
     },
     cut: { events: [content('Once upon')], result: { text: 'Once upon', finish_reason: 'length', dropped_messages: 2 } },
+    stopped: { events: [content('Once')], result: { text: 'Once', stopped_by: 1 } },
     nothing: { events: [] },
     scores: {
         events: [
@@ -130,6 +131,11 @@ export class ScriptedEngine {
                 request: { messages?: JsonObject[]; prompt?: string; prompt_tokens?: number[] },
                 context: { onEvent?: (event: GenerateEvent) => void },
             ) => await this.generate(request, context.onEvent),
+            // How many tokens a conversation is, the engine tells in a session of its own.
+            call: async (method: string) => ({
+                json: method === 'session.create' ? { session: 1 } : { prompt_tokens: 12 },
+                blob: new Uint8Array(),
+            }),
             tokenize: async (text: string) => Int32Array.from(text, (_, i) => i),
             detokenize: async (tokens: ArrayLike<number>) => 'x'.repeat(tokens.length),
             embed: async ({ input }: { input: unknown[] }) => ({

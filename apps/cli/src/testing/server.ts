@@ -7,8 +7,10 @@ import {
     type ByteSource,
     type ChatCompletionChunk,
     type ChatCompletionParams,
+    type GenerateRequest,
     type LoadedEngine,
 } from 'lapidary';
+import type { AnswerEvent, Ended } from 'lapidary/dialects';
 import type { Load } from '../serve/loaded.js';
 import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
 
@@ -77,6 +79,11 @@ export function rawSocket(port: number, text: string): Promise<string> {
     });
 }
 
+interface AnswerOptions {
+    signal?: AbortSignal | undefined;
+    onEvent?: ((event: AnswerEvent) => void) | undefined;
+}
+
 /** An engine that repeats the last message word by word, as slowly as it is told to. */
 export class EchoEngine {
     running = 0;
@@ -103,6 +110,7 @@ export class EchoEngine {
         };
         const engine = {
             chat: { completions: { create } },
+            generate: async (request: GenerateRequest, options: AnswerOptions) => await this.generate(request, options),
             info: { model: this.model, backend: 'cpu', contextLength: 100, weightBytes: 5 },
             dispose: async () => {
                 this.disposed = true;
@@ -110,6 +118,20 @@ export class EchoEngine {
             },
         };
         return engine as unknown as LoadedEngine; // as much of one as the server uses in these tests
+    }
+
+    private async generate({ messages }: GenerateRequest, { signal, onEvent }: AnswerOptions): Promise<Ended> {
+        const fold = { content: '', reasoning: '', calls: [], invalid: [], logprobs: [] };
+        for await (const { choices } of this.chunks({ messages: messages as never }, signal)) {
+            const text = choices[0]?.delta.content ?? '';
+            fold.content += text;
+            onEvent?.({ type: 'content', text });
+        }
+        const usage = { prompt: 1, cached: 0, completion: 1 };
+        const times = { prompt_ms: 0, completion_ms: 0, tokens_per_second: 0, time_to_first_token_ms: 0 };
+        const end = { type: 'end', finish: 'stop', usage, times } as const;
+        onEvent?.(end);
+        return { ...fold, end };
     }
 
     private async *chunks(params: ChatCompletionParams, signal?: AbortSignal): AsyncGenerator<ChatCompletionChunk> {

@@ -25,6 +25,8 @@ export interface End {
     times: Times;
     /** Messages that were left out for want of room. */
     dropped?: number;
+    /** Which of the request's stop texts ended it. */
+    stop?: number;
     /** Of an answer that was continued: all of it, where the events tell the rest. */
     whole?: { content: string; reasoning: string; calls: Call[] };
 }
@@ -147,6 +149,7 @@ export class Telling {
                 tokens_per_second: later > 0 && completion_ms > 0 ? (later * 1000) / completion_ms : 0,
                 time_to_first_token_ms: (this.first ?? performance.now()) - this.started,
             },
+            ...(result.stopped_by === undefined ? {} : { stop: result.stopped_by }),
             ...(dropped_messages === undefined ? {} : { dropped: dropped_messages }),
             ...(this.known > 0 ? { whole: { content, reasoning, calls } } : {}),
         };

@@ -20,13 +20,13 @@ import { Conversations } from './conversations.js';
 import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, ScoreRequest } from './core.js';
 import { embedTexts } from './embed.js';
 import type { Media } from './media.js';
-import { fitBudget, fittingContext, fittingConversations } from './memory.js';
+import { fitBudget, fittingContext, fittingConversations, roomyContext } from './memory.js';
 import { Turns } from './turns.js';
 
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'adapters' | 'backend' | 'contextLength' | 'fetchMedia' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'wasm' | 'workshop'
+    'adapters' | 'backend' | 'contextLength' | 'fetchMedia' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'roomy' | 'wasm' | 'workshop'
 > & {
     mmproj?: PreparedSource;
     mmprojFound?: boolean;
@@ -377,14 +377,17 @@ export class LocalCore implements Core {
             throwIfCancelled(signal);
             // The CPU has no table to leave in the file: `gpu` here means "load everything".
             const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
-            const context = fittingContext(description, this.options.contextLength);
+            const roomy = this.options.roomy === true && this.options.contextLength === undefined;
+            const context = roomy
+                ? roomyContext(description, memoryBudget)
+                : fittingContext(description, this.options.contextLength);
             if (context < (this.options.contextLength ?? 0)) {
                 const wished = `a context of ${this.options.contextLength} tokens was asked for`;
                 log('warning', `${wished}, but the model holds ${context}: it has ${context}`);
             }
             const maxConversations =
                 this.options.maxConversations ??
-                (description['embedding_size'] === undefined ? fittingConversations(description, context, memoryBudget) : 1);
+                (description['embedding_size'] === undefined ? fittingConversations(description, context, memoryBudget, roomy) : 1);
             const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitBudget, fittingContext, fittingConversations } from './memory.js';
+import { fitBudget, fittingContext, fittingConversations, roomyContext } from './memory.js';
 
 const description = {
     context_length: 8192,
@@ -40,6 +40,21 @@ test('as many conversations are remembered as memory suggests', () => {
     assert.equal(fittingConversations(described(18e9, 2e9), 4096), 2, 'never fewer than two');
     assert.equal(fittingConversations(described(3.4e9, 70e6), 4096, 3.4e9 + 300e6), 4, 'what a budget leaves');
     assert.equal(fittingConversations({}, 4096), 2);
+});
+
+test('agents get as long a context as weights suggest', () => {
+    const described = (weights: number, perToken: number, context_length = 131_072) => ({
+        context_length,
+        memory: { weights, kv_cache_at_4096: 4096 * perToken, kv_cache_at_131072: 131_072 * perToken },
+    });
+    assert.equal(roomyContext(described(3.2e9, 6e3)), 32_768);
+    assert.equal(fittingConversations(described(3.2e9, 6e3), 32_768, undefined, true), 4);
+    assert.equal(roomyContext(described(18e9, 6e3)), 65_536);
+    assert.equal(roomyContext(described(18e9, 500e3)), 4096, 'as everybody else');
+    assert.equal(roomyContext(described(18e9, 6e3, 20_000)), 16_384);
+    assert.equal(roomyContext(described(20e6, 100, 2048)), 2048);
+    assert.equal(roomyContext(described(3.2e9, 6e3), 3.2e9 + 250e6), 8192, 'what a budget leaves');
+    assert.equal(roomyContext({}), 4096);
 });
 
 test('a context is no longer than the model holds', () => {

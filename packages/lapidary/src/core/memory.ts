@@ -41,15 +41,37 @@ export function fittingContext({ context_length: longest }: JsonObject, wanted =
     return typeof longest === 'number' && longest >= 1 ? Math.min(wanted, longest) : wanted;
 }
 
+const roomyContexts = [65_536, 32_768, 16_384, 8192];
+const roomyConversations = 4;
+
+/**
+ * For coding agents and long documents: the longest of some contexts of which the room holds four. A server that
+ * answers them gives conversations a quarter of what the weights take.
+ */
+export function roomyContext(description: JsonObject, budget?: number): number {
+    const { context_length: longest } = description;
+    const held = typeof longest === 'number' && longest >= 1 ? longest : usualContext;
+    for (const length of roomyContexts) {
+        if (length > held) continue;
+        const needs = memoryNeeds(description, length);
+        if (needs && roomyConversations * needs.conversation <= roomFor(needs.weights, budget, true)) return length;
+    }
+    return Math.min(usualContext, held);
+}
+
+function roomFor(weights: number, budget: number | undefined, roomy: boolean): number {
+    const usual = Math.max(roomForConversations, weights / (roomy ? 4 : 8));
+    return Math.min(usual, budget === undefined ? Infinity : budget - weights);
+}
+
 /**
  * How many conversations to remember where nobody says: as many as take an eighth of what the weights take, or of the
  * budget what the weights leave. Their memory is taken when they begin.
  */
-export function fittingConversations(description: JsonObject, contextLength: number, budget?: number): number {
+export function fittingConversations(description: JsonObject, contextLength: number, budget?: number, roomy = false): number {
     const needs = memoryNeeds(description, contextLength);
     if (!needs || needs.conversation === 0) return fewestConversations;
-    const usual = Math.max(roomForConversations, needs.weights / 8);
-    const room = Math.min(usual, budget === undefined ? Infinity : budget - needs.weights);
+    const room = roomFor(needs.weights, budget, roomy);
     return Math.max(fewestConversations, Math.min(mostConversations, Math.floor(room / needs.conversation)));
 }
 

@@ -56,6 +56,7 @@ export function checkOptions(options: LoadOptions, here: Surroundings): CoreOpti
         maxConversations: fields.integer('maxConversations', 1, 1000),
         memoryBudget: fields.number('memoryBudget', 0, Number.MAX_SAFE_INTEGER),
         perLayerEmbeddings: fields.oneOf('perLayerEmbeddings', ['auto', 'gpu', 'source']),
+        roomy: fields.boolean('roomy'),
         rememberGpu: fields.boolean('rememberGpu'),
         workshop: fields.boolean('workshop'),
         fetchMedia: fields.boolean('fetchMedia'),

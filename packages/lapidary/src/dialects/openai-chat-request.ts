@@ -17,7 +17,7 @@ export interface CheckedRequest {
 }
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const;
-const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+export const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 export function checkChat(params: unknown): CheckedRequest {
     const fields = new Fields(params);
@@ -69,7 +69,7 @@ function contentOf(message: Fields): JsonObject[] | undefined {
     return content.flatMap((part: unknown, i) => partOf(new Fields(part, `${message.at('content')}[${i}]`)));
 }
 
-function partOf(part: Fields): JsonObject[] {
+export function partOf(part: Fields): JsonObject[] {
     const type = part.string('type');
     if (type === undefined) throw invalid(part.at('type'), 'the kind of the part', undefined);
     const member = textParts.get(type);
@@ -153,7 +153,7 @@ function allowedTools(choice: Fields, tools: JsonObject[]): Pick<GenerateRequest
     return mode === 'required' ? { tools: allowed, tool_choice: 'required' } : { tools: allowed };
 }
 
-function thinkingOf(fields: Fields): boolean {
+export function thinkingOf(fields: Fields): boolean {
     const effort = fields.oneOf('reasoning_effort', efforts);
     const thinking = fields.boolean('thinking');
     return thinking ?? (effort !== undefined && effort !== 'none' && effort !== 'minimal');
