@@ -23,7 +23,7 @@ export function addMessageRoutes(app: Routes, service: Service, bodies: Bodies):
             return { model: object['model'], stream: asked.stream, ignored: asked.echo.ignored };
         })();
         const entry = await service.find(model);
-        return await respond(c, service, { entry, stream, headers: ignoredHeader(ignored) }, shape, ({ engine }) => {
+        return await respond(c, service, { entry, stream, headers: () => ignoredHeader(ignored) }, shape, ({ engine }) => {
             const { request, echo } = readMessages(body.object());
             const head = { ...newHead(messagesPrefix, engine.info), model: entry.id };
             const pieces = messagePieces(head, echo);

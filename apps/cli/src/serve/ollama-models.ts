@@ -12,10 +12,10 @@ import type { Service } from './service.js';
 const never = '9999-12-31T23:59:59Z';
 
 /**
- * The release of Ollama whose requests are answered here: its `logprobs` are the youngest part of the interface that is
- * there, and the next parts (/v1/responses, /v1/messages) are not. Clients that need a minimum compare with it.
+ * The release of Ollama whose requests are answered here: /v1/messages is the youngest part of the interface that is
+ * there. Clients that need a minimum compare with it.
  */
-const ollamaVersion = '0.12.11';
+const ollamaVersion = '0.14.0';
 
 export function addOllamaModelRoutes(app: Routes, service: Service, bodies: Bodies, version: string): void {
     const descriptions = new Descriptions();

@@ -29,7 +29,7 @@ test('models are listed and shown', engine, async () => {
     // `embedding` would make Ollama's own command print vectors; the others it was never taught.
     assert.deepEqual(shown.capabilities, ['completion']);
     assert.equal((shown.model_info as unknown as Record<string, unknown>)['gemma4.context_length'], 2048);
-    assert.equal((await client.version()).version, '0.12.11');
+    assert.equal((await client.version()).version, '0.14.0');
 });
 
 test('a chat is answered, and a stream of it says the same', engine, async () => {

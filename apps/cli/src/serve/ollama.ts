@@ -1,14 +1,13 @@
 // Ollama's endpoints that answer: chat, generate and embeddings.
-import type { ChatCompletionParams, ChatMessage, EmbeddingParams, JsonObject } from 'lapidary';
+import type { ChatMessage, EmbeddingParams, GenerateRequest, JsonObject } from 'lapidary';
+import { checkCompletion, nanoseconds, ollamaEnd, ollamaMembers, ollamaPieces, openAiChat, wholeOllama, type End, type OllamaKind } from 'lapidary/dialects';
 import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { embeddingHeaders } from './embeddings.js';
 import { badRequest } from './errors.js';
 import type { Context, Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
-import type { KeepAlive, Ready } from './loaded.js';
-import { withModelDefaults } from './model-defaults.js';
-import { Answer, chatMembers, generateMembers, joined, nanoseconds, nothing, type Piece } from './ollama-answer.js';
+import type { KeepAlive } from './loaded.js';
 import { fillTemplate } from './ollama-template.js';
 import { packContext, unpackContext } from './ollama-context.js';
 import {
@@ -23,24 +22,14 @@ import {
     withImages,
     type OllamaOptions,
 } from './ollama-request.js';
+import { respond } from './respond.js';
 import type { Service } from './service.js';
-import { streamed, type StreamShape } from './streams.js';
+import type { StreamShape } from './streams.js';
 
 const lines: StreamShape = {
     contentType: 'application/x-ndjson',
     tellError: (error) => `${JSON.stringify({ error: error.message })}\n`,
 };
-
-/** Also for who wants everything at once: there is one way to read answers. */
-const streaming = { stream: true, stream_options: { include_usage: true } } as const;
-
-/** Asks the model and gives every piece of its answer to `take`. */
-type Ask = (
-    ready: Ready,
-    signal: AbortSignal,
-    answer: Answer,
-    take: (piece: Piece | undefined) => void,
-) => Promise<void>;
 
 export function addOllamaRoutes(app: Routes, service: Service, bodies: Bodies): void {
     app.post('/api/chat', async (c) => await chat(c, service, await bodies.read(c)));
@@ -51,18 +40,18 @@ export function addOllamaRoutes(app: Routes, service: Service, bodies: Bodies): 
 
 /** What a request asks for. Made again from its bytes when its turn has come: until then only those are kept. */
 interface Asked {
-    ask: Ask;
+    kind: OllamaKind;
+    request: GenerateRequest;
     options: OllamaOptions;
-    members(piece: Piece): object;
     /** What the last line has besides, of everything that was written. */
-    last?(text: string): object;
+    last?(text: string): JsonObject;
 }
 
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {
     const request = look(body, askedChat, ({ messages }) => readMessages(messages).length === 0);
     const entry = await service.find(request.model);
-    if (request.empty) return await loadOnly(c, service, entry, request, chatMembers);
-    return await respond(c, service, entry, body, request, askedChat);
+    if (request.empty) return await loadOnly(c, service, entry, request, 'chat');
+    return await tell(c, service, entry, body, request, askedChat);
 }
 
 /**
@@ -72,13 +61,12 @@ async function chat(c: Context, service: Service, body: Body): Promise<Response>
 function look(body: Body, read: (body: JsonObject) => Asked, isEmpty: (body: JsonObject) => boolean) {
     const object = body.object();
     const empty = isEmpty(object);
-    const { members, options } = empty ? { members: undefined, options: undefined } : read(object);
+    const options = empty ? undefined : read(object).options;
     return {
         model: object['model'],
         keepAlive: readKeepAlive(object['keep_alive']),
         stream: readStream(object),
         empty,
-        members,
         ignored: options?.ignored ?? [],
         context: options?.context ?? 0,
     };
@@ -89,14 +77,14 @@ type Looked = ReturnType<typeof look>;
 function askedChat(body: JsonObject): Asked {
     const options = readOptions(body);
     const params = readChatParams(body, readMessages(body['messages']), options);
-    return { ask: askChat(params), options, members: chatMembers };
+    return { kind: 'chat', request: openAiChat.read(params).request, options };
 }
 
 async function generate(c: Context, service: Service, body: Body): Promise<Response> {
     const request = look(body, askedGenerate, (object) => readText(object, 'prompt') === '');
     const entry = await service.find(request.model);
-    if (request.empty) return await loadOnly(c, service, entry, request, generateMembers);
-    return await respond(c, service, entry, body, request, askedGenerate);
+    if (request.empty) return await loadOnly(c, service, entry, request, 'generate');
+    return await tell(c, service, entry, body, request, askedGenerate);
 }
 
 function askedGenerate(body: JsonObject): Asked {
@@ -105,85 +93,62 @@ function askedGenerate(body: JsonObject): Asked {
     const prompt = readText(body, 'prompt');
     const system = readText(body, 'system');
     const template = readText(body, 'template');
-    const members = generateMembers;
     const images = Array.isArray(body['images']) && body['images'].length > 0;
     if (images && (template !== '' || body['raw'] === true)) throw badRequest("'images' need the model's own template: leave out 'raw' and 'template'");
-    if (template !== '' && body['raw'] !== true) {
-        return { ask: askRaw(fillTemplate(template, { prompt, system }), body, options), options, members };
-    }
-    if (body['raw'] === true) return { ask: askRaw(prompt, body, options), options, members };
+    if (template !== '' && body['raw'] !== true) return askedRaw(fillTemplate(template, { prompt, system }), body, options);
+    if (body['raw'] === true) return askedRaw(prompt, body, options);
 
     const before = unpackContext(body['context']);
-    const talk = system === '' ? before : before.filter(({ role }) => role !== 'system');
+    const talk = system === '' ? before : [{ role: 'system' as const, content: system }, ...before.filter(({ role }) => role !== 'system')];
     const messages: ChatMessage[] = [...talk, { role: 'user', content: withImages(prompt, body['images']) }];
-    if (system !== '') messages.unshift({ role: 'system', content: system });
     return {
-        ask: askChat(readChatParams(body, messages, options)),
+        kind: 'generate',
+        request: openAiChat.read(readChatParams(body, messages, options)).request,
         options,
-        members,
         // Without pictures: they would be much larger than what they are for.
         last: (content) => ({ context: packContext([...talk, { role: 'user', content: prompt }, { role: 'assistant', content }]) }),
     };
 }
 
-function askChat(params: ChatCompletionParams): Ask {
-    return async ({ engine, ...model }, signal, answer, take) => {
-        const request = { ...withModelDefaults(params, model), ...streaming };
-        const stream = await engine.chat.completions.create(request, { signal });
-        for await (const chunk of stream) take(answer.chatPiece(chunk));
-    };
-}
-
 /** A prompt that is continued as it is, without the turns of a conversation around it. */
-function askRaw(prompt: string, body: JsonObject, { sampling }: OllamaOptions): Ask {
+function askedRaw(prompt: string, body: JsonObject, options: OllamaOptions): Asked {
     const format = readFormat(body['format']);
     const { logprobs, top_logprobs: top } = body;
     const likely = logprobs === true ? { logprobs: typeof top === 'number' ? top : 0 } : {};
-    return async ({ engine }, signal, answer, take) => {
-        const form = format ? { response_format: format } : {};
-        const request = { ...sampling, ...likely, prompt, ...form, ...streaming };
-        const stream = await engine.completions.create(request, { signal });
-        for await (const chunk of stream) take(answer.textPiece(chunk));
-    };
+    const params = { ...options.sampling, ...likely, prompt, ...(format ? { response_format: format } : {}) };
+    return { kind: 'generate', request: checkCompletion(params).generate, options };
 }
 
-async function respond(
+async function tell(
     c: Context,
     service: Service,
     entry: CatalogueEntry,
     body: Body,
-    { keepAlive, stream, ignored, context, members = generateMembers }: Looked,
+    { keepAlive, stream, ignored, context }: Looked,
     read: (body: JsonObject) => Asked,
 ): Promise<Response> {
+    const started = performance.now();
     const head = () => ({ model: entry.id, created_at: new Date().toISOString() });
-    const answer = new Answer();
-    const run = async (tell: (piece: Piece) => void) =>
-        await service.run(c, entry, keepAlive, async (ready, signal) => {
-            if (context > ready.engine.info.contextLength) ignored.push('num_ctx');
-            const { ask, last } = read(body.object());
-            let written = '';
-            await ask(ready, signal, answer, (piece) => {
-                if (!piece) return;
-                if (last) written += piece.content;
-                tell(piece);
-            });
-            return { ...answer.summary(ready.loadMs), ...last?.(written) };
-        });
-    if (!stream) {
-        const pieces: Piece[] = [];
-        const end = await run((piece) => void pieces.push(piece));
-        return c.json({ ...head(), ...members(joined(pieces)), done: true, ...end }, 200, ignoredHeader(ignored));
-    }
-    return await streamed(
-        c,
-        lines,
-        async (send) => {
-            const tell = (line: object) => send(`${JSON.stringify({ ...head(), ...line })}\n`);
-            const end = await run((piece) => tell({ ...members(piece), done: false }));
-            tell({ ...members(nothing), done: true, ...end });
-        },
-        () => ignoredHeader(ignored),
-    );
+    const wanted = { entry, stream, keepAlive, headers: () => ignoredHeader(ignored) };
+    return await respond(c, service, wanted, lines, ({ engine, loadMs }) => {
+        if (context > engine.info.contextLength) ignored.push('num_ctx');
+        const { kind, request, last } = read(body.object());
+        const echo = { kind, top: request.logprobs };
+        const pieces = ollamaPieces(echo);
+        let written = '';
+        const line = (object: JsonObject) => `${JSON.stringify({ ...head(), ...object })}\n`;
+        const ended = (end: End) => ollamaEnd(end, { loadMs, totalMs: performance.now() - started });
+        return {
+            request,
+            pieces: (event) => {
+                if (last && event.type === 'content') written += event.text;
+                const told = pieces(event).map((piece) => line({ ...piece, done: false }));
+                if (event.type === 'end') told.push(line({ ...ollamaMembers(kind), ...ended(event), ...last?.(written) }));
+                return told.join('');
+            },
+            whole: (answer) => ({ ...head(), ...wholeOllama(echo, answer), ...ended(answer.end), ...last?.(answer.content) }),
+        };
+    });
 }
 
 /** Without a question, Ollama's clients ask for the model to be loaded, or with `keep_alive: 0` to be let go. */
@@ -192,13 +157,13 @@ async function loadOnly(
     service: Service,
     entry: CatalogueEntry,
     { keepAlive }: Looked,
-    members: (piece: Piece) => object,
+    kind: OllamaKind,
 ): Promise<Response> {
     if (keepAlive === 0) await service.loaded.unload(entry.id);
     else await service.run(c, entry, keepAlive, async () => undefined);
     const done_reason = keepAlive === 0 ? 'unload' : 'load';
     const created_at = new Date().toISOString();
-    return c.json({ model: entry.id, created_at, ...members(nothing), done: true, done_reason });
+    return c.json({ model: entry.id, created_at, ...ollamaMembers(kind), done: true, done_reason });
 }
 
 async function embed(c: Context, service: Service, body: Body): Promise<Response> {

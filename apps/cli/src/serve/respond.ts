@@ -12,7 +12,8 @@ import { streamed, type StreamShape } from './streams.js';
 export interface Wanted {
     entry: CatalogueEntry;
     stream: boolean;
-    headers?: Record<string, string>;
+    /** Asked for when the answer begins. */
+    headers?: () => Record<string, string>;
     keepAlive?: KeepAlive;
     /** Stops the answer besides the client's leaving. */
     stop?: AbortSignal;
@@ -31,7 +32,7 @@ export const eventStream = { contentType: 'text/event-stream; charset=utf-8', al
 
 /** `open` reads the request again: until its turn only its bytes are kept. */
 export async function respond(c: Context, service: Service, wanted: Wanted, shape: StreamShape, open: (ready: Ready) => Turn): Promise<Response> {
-    const { entry, stream, headers = {}, keepAlive, stop } = wanted;
+    const { entry, stream, headers = () => ({}), keepAlive, stop } = wanted;
     const run = async (tell: ((text: string) => void) | undefined) =>
         await service.run(c, entry, keepAlive, async (ready, gone) => {
             const { request, pieces, whole } = open(ready);
@@ -53,6 +54,9 @@ export async function respond(c: Context, service: Service, wanted: Wanted, shap
                 throw failure ? failure.error : error;
             }
         });
-    if (!stream) return c.json(await run(undefined), 200, headers);
-    return await streamed(c, shape, async (send) => void (await run(send)), () => headers);
+    if (!stream) {
+        const whole = await run(undefined);
+        return Response.json(whole, { headers: headers() });
+    }
+    return await streamed(c, shape, async (send) => void (await run(send)), headers);
 }

@@ -85,7 +85,7 @@ async function create(c: Context, service: Service, store: ResponseStore, body: 
     };
     const ended = () => store.end(id);
     c.env.outgoing.once('close', ended);
-    const wanted = { entry, stream, stop, headers: ignoredHeader(ignored) };
+    const wanted = { entry, stream, stop, headers: () => ignoredHeader(ignored) };
     return await respond(c, service, wanted, { ...eventStream, tellError: failed }, ({ engine }) => {
         const object = body.object();
         const { request, echo } = readResponses(object, memoryOf(store));

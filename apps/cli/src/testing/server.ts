@@ -175,8 +175,18 @@ export const withToolCalls: Load = async (sources) => {
         yield { ...chunk, choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] };
         yield { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
     }
+    const generate = async (_: GenerateRequest, { onEvent }: AnswerOptions): Promise<Ended> => {
+        const call = { id: 'call_7', name: 'weather', arguments: '{"city":"Oslo"}' };
+        const usage = { prompt: 1, cached: 0, completion: 1 };
+        const times = { prompt_ms: 0, completion_ms: 0, tokens_per_second: 0, time_to_first_token_ms: 0 };
+        const end = { type: 'end', finish: 'tool_calls', usage, times } as const;
+        onEvent?.({ type: 'call', index: 0, ...call });
+        onEvent?.(end);
+        return { content: '', reasoning: '', calls: [call], invalid: [], logprobs: [], end };
+    };
     const engine = {
         chat: { completions: { create: async () => chunks() } },
+        generate,
         info: { model: 'x', backend: 'cpu', contextLength: 100, weightBytes: 5 },
         dispose: async () => {
             for (const source of sources as ByteSource[]) await source.close();

@@ -7,3 +7,5 @@ export { newId } from '../answer/events.js';
 export type { AnswerEvent, Call, End, Ended, Score } from '../answer/events.js';
 export { messagePieces, messagesPrefix, wholeMessage, type MessageEvent } from './anthropic.js';
 export { readMessages, type AskedMessage, type MessagesEcho } from './anthropic-request.js';
+export { members as ollamaMembers, nanoseconds, ollamaEnd, ollamaPieces, wholeOllama, type OllamaKind } from './ollama.js';
+export { checkCompletion } from './openai-completions-request.js';
