@@ -21,6 +21,8 @@ const model5 = (engine: LoadedEngine, settings: ModelSettings = {}): sdk5.Langua
 const embedding5 = (engine: LoadedEngine): sdk5.EmbeddingModel<string> => embeddingModel(engine, { specification: 'v2' });
 const model6 = (engine: LoadedEngine, settings?: ModelSettings): sdk6.LanguageModel => languageModel(engine, settings);
 const embedding6 = (engine: LoadedEngine): sdk6.EmbeddingModel => embeddingModel(engine);
+const model7 = (engine: LoadedEngine, settings: ModelSettings = {}): sdk7.LanguageModel =>
+    languageModel(engine, { ...settings, specification: 'v4' });
 const ways: Record<string, Way> = {
     'AI SDK 5': {
         sdk: sdk5 as unknown as Sdk,
@@ -29,6 +31,7 @@ const ways: Record<string, Way> = {
     },
     'AI SDK 6': { sdk: sdk6 as unknown as Sdk, model: model6 as Way['model'], embedding: embedding6 as Way['embedding'] },
     'AI SDK 7': { sdk: sdk7, model: languageModel, embedding: embeddingModel },
+    'AI SDK 7, v4': { sdk: sdk7, model: model7, embedding: (engine) => embeddingModel(engine, { specification: 'v4' }) },
 };
 
 async function loaded(fake: FakeModel): Promise<LoadedEngine> {
@@ -130,3 +133,32 @@ for (const [name, { sdk, model, embedding }] of Object.entries(ways)) {
         await engine.dispose();
     });
 }
+
+test('a call comes in pieces, a picture is read, and the SDK says how much to think', async () => {
+    const fake = new FakeModel();
+    const engine = await loaded(fake);
+    fake.onGenerate = ({ emit, finish }) => {
+        emit({ type: 'tool_call', index: 0, id: 'call_0', name: 'weather', arguments: '{' });
+        emit({ type: 'arguments', index: 0, text: '"city":' });
+        emit({ type: 'arguments', index: 0, text: '"Rome"}' });
+        const calls = [{ id: 'call_0', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
+        finish({ finish_reason: 'tool_calls', message: { role: 'assistant', content: '', tool_calls: calls } });
+    };
+    const { stream } = await languageModel(engine, { specification: 'v4' }).doStream({
+        prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+        tools: [{ type: 'function', name: 'weather', inputSchema: {} }],
+        reasoning: 'high',
+    });
+    const parts = [];
+    for await (const part of stream) parts.push(part);
+    const kinds = ['stream-start', 'response-metadata', 'tool-input-start', ...Array(3).fill('tool-input-delta'), 'tool-input-end', 'tool-call', 'finish'];
+    assert.deepEqual(parts.map(({ type }) => type), kinds);
+    assert.ok(parts.some((part) => part.type === 'tool-call' && part.input === '{"city":"Rome"}'));
+    assert.equal(fake.generated[0]?.args['thinking'], true);
+    const [png, pdf] = ['image/png', 'application/pdf'].map((mediaType) => ({ type: 'file', mediaType, data: { type: 'data', data: new Uint8Array(4) } }) as const);
+    const ask = async (part: typeof png) =>
+        await languageModel(engine).doGenerate({ prompt: [{ role: 'user', content: part ? [part] : [] }] });
+    await assert.rejects(ask(pdf), /a file of type 'application\/pdf' cannot be read/);
+    await assert.rejects(ask(png), /look|picture|projector|see/, 'the model has no eyes, but the picture arrived');
+    await engine.dispose();
+});

@@ -1,9 +1,9 @@
-// What Vercel's AI SDK asks of a model, as far as we have something to say: specification v3 (AI SDK 6 and 7) and v2
-// (AI SDK 5). Spelled out here, because the package of the SDK's own types has another version for each of them, and
+// What Vercel's AI SDK asks of a model, as far as we have something to say: specifications v4 (AI SDK 7), v3 (6
+// and 7) and v2 (5). Spelled out here, because the package of the SDK's own types has another version for each of them, and
 // is not installed where a program can see it.
-import type { Usage } from '../openai.js';
+import type { Usage } from '../answer/events.js';
 
-export type Version = 'v2' | 'v3';
+export type Version = 'v2' | 'v3' | 'v4';
 
 export interface LanguageModel<V extends Version = 'v3'> {
     readonly specificationVersion: V;
@@ -39,6 +39,8 @@ export interface CallOptions {
     seed?: number | undefined;
     tools?: Tool[] | undefined;
     toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string } | undefined;
+    /** Of v4: how much to think. */
+    reasoning?: 'provider-default' | 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
     abortSignal?: AbortSignal | undefined;
 }
 
@@ -50,15 +52,18 @@ export type PromptMessage =
 export interface PromptPart {
     type: string;
     text?: string;
-    /** Of a file: a picture or a sound; base64 or the bytes. */
-    mediaType?: string;
-    data?: unknown;
-    filename?: string | undefined;
     toolCallId?: string;
     toolName?: string;
     input?: unknown;
     output?: ToolOutput;
+    filename?: string | undefined;
+    /** Of a file: a picture or a sound. */
+    mediaType?: string;
+    data?: FileData | { type: 'data'; data: FileData } | { type: 'url'; url: URL } | { type: 'text'; text: string } | { type: 'reference' };
 }
+
+/** Bytes, as such or in base64, or where they are. */
+type FileData = Uint8Array | string | URL;
 
 export interface ToolOutput {
     type: string;
@@ -129,37 +134,32 @@ export type TokenUsage<V extends Version> = V extends 'v2'
 /** Where the specifications differ. */
 export interface Wording<V extends Version> {
     finishReason(reason: 'stop' | 'length' | 'tool_calls'): FinishReason<V>;
-    usage(told: Usage | undefined): TokenUsage<V>;
+    usage(told: Usage): TokenUsage<V>;
     unsupported(feature: string): Warning<V>;
 }
 
 const unified = (reason: string) => (reason === 'tool_calls' ? 'tool-calls' : reason === 'length' ? 'length' : 'stop');
 
+const laterWording: Wording<'v3'> & Wording<'v4'> = {
+    finishReason: (reason) => ({ unified: unified(reason), raw: reason }),
+    usage: ({ prompt, cached, completion }) => ({
+        inputTokens: { total: prompt, noCache: prompt - cached, cacheRead: cached, cacheWrite: undefined },
+        outputTokens: { total: completion, text: undefined, reasoning: undefined },
+    }),
+    unsupported: (feature) => ({ type: 'unsupported', feature }),
+};
+
 export const wordings: { readonly [V in Version]: Wording<V> } = {
     v2: {
         finishReason: unified,
-        usage: (told) => ({
-            inputTokens: told?.prompt_tokens,
-            outputTokens: told?.completion_tokens,
-            totalTokens: told?.total_tokens,
-            ...(told ? { cachedInputTokens: told.prompt_tokens_details.cached_tokens } : {}),
+        usage: ({ prompt, cached, completion }) => ({
+            inputTokens: prompt,
+            outputTokens: completion,
+            totalTokens: prompt + completion,
+            cachedInputTokens: cached,
         }),
         unsupported: (feature) => ({ type: 'other', message: `${feature} is not supported` }),
     },
-    v3: {
-        finishReason: (reason) => ({ unified: unified(reason), raw: reason }),
-        usage: (told) => {
-            const cached = told?.prompt_tokens_details.cached_tokens;
-            return {
-                inputTokens: {
-                    total: told?.prompt_tokens,
-                    noCache: told ? told.prompt_tokens - (cached ?? 0) : undefined,
-                    cacheRead: cached,
-                    cacheWrite: undefined,
-                },
-                outputTokens: { total: told?.completion_tokens, text: undefined, reasoning: undefined },
-            };
-        },
-        unsupported: (feature) => ({ type: 'unsupported', feature }),
-    },
+    v3: laterWording,
+    v4: laterWording,
 };
