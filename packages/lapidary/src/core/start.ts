@@ -17,6 +17,10 @@ export async function startCore(source: ModelSource, options: LoadOptions): Prom
     const core = checkOptions(options, here);
     throwIfCancelled(options.signal);
     const prepared = prepareSource(source, options, here);
+    if (prepared.kind === 'shelf' && !here.hasDisk) {
+        const id = (await import('../catalogue/catalogue.js')).findEntry(prepared.name)?.id; // the engine's side has no catalogue
+        if (id !== undefined) prepared.id = id;
+    }
     const log: Log = options.log ?? (() => undefined);
     const worker = wantsWorker(options) ? await startWorker(options, log) : undefined;
     if (worker) return await startRemote(worker, prepared, core, options, log);

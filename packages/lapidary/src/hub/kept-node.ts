@@ -2,11 +2,12 @@
 import os from 'node:os';
 import path from 'node:path';
 import { DiskFs } from '../cache/disk.js';
+import { findEntry } from '../catalogue/catalogue.js';
 import { KeptModels } from './kept.js';
 
 /** Those in `folder`: LAPIDARY_MODELS, or where the system wants such things, unless told. */
 export function keptModelsHere(folder: string = modelsFolder()): KeptModels {
-    return new KeptModels(new DiskFs(folder));
+    return new KeptModels(new DiskFs(folder), undefined, (name) => findEntry(name)?.id);
 }
 
 export function modelsFolder(

@@ -9,6 +9,7 @@ import { noise } from '../testing/fake-remote.js';
 import { HubServer, goodToken, tokenWithoutAccess, type FakeRepository } from '../testing/hub-server.js';
 import { MemoryFs, type MemoryFsOptions } from '../testing/memory-fs.js';
 import { RegistryServer } from '../testing/registry-server.js';
+import { findEntry } from '../catalogue/catalogue.js';
 import { KeptModels, type PullOptions, type PullProgress } from './kept.js';
 import { problemOf } from './problem.js';
 import { resolveModel, type ResolveOptions } from './resolve.js';
@@ -43,7 +44,7 @@ async function withPlace(
 ): Promise<void> {
     const server = await HubServer.start({ [google]: { files: { [fileName]: gguf() }, licence: 'apache-2.0', ...repository } });
     const fs = new MemoryFs(disk);
-    const kept = () => new KeptModels(fs, new ModelCache({ fs, chunkBytes, locks: new LocalLocks() }));
+    const kept = () => new KeptModels(fs, new ModelCache({ fs, chunkBytes, locks: new LocalLocks() }), (name) => findEntry(name)?.id);
     const endpoints = { huggingface: server.endpoint, ollama: 'http://127.0.0.1:9', ...(token === undefined ? {} : { token }) };
     const options = { endpoints, ...quick };
     const pull = async (name = 'e2b', more: PullOptions = {}) =>

@@ -8,7 +8,6 @@ import type { CacheStorageFs } from '../cache/fs.js';
 import { OpfsFs } from '../cache/opfs.js';
 import type { CacheProgress } from '../cache/progress.js';
 import { wanted } from '../cache/remote.js';
-import { findEntry } from '../catalogue/catalogue.js';
 import { LapidaryError } from '../error.js';
 import type { JsonObject } from '../json.js';
 import type { WorkOptions } from '../work.js';
@@ -89,6 +88,8 @@ export class KeptModels {
     constructor(
         private readonly fs: CacheStorageFs,
         cache?: ModelCache,
+        /** What a model is kept as that the catalogue knows by this name too: an engine's worker has no catalogue. */
+        private readonly idOf: (name: string) => string | undefined = () => undefined,
     ) {
         this.cache = cache ?? new ModelCache({ fs });
     }
@@ -108,10 +109,9 @@ export class KeptModels {
     }
 
     /** By its name, another name of the same in the catalogue, its reference, or its file's name. */
-    async find(name: string): Promise<KeptModel | undefined> {
+    async find(name: string, id: string | undefined = this.idOf(name)): Promise<KeptModel | undefined> {
         const models = await this.list();
         const words = name.trim().toLowerCase();
-        const id = findEntry(name)?.id;
         const same = (text: string) => text.toLowerCase() === words;
         return (
             models.find((model) => same(model.name)) ??

@@ -82,7 +82,7 @@ async function openPlace(
         case 'shelf':
             // Where there is a disk, they are in a folder of it.
             if (openLocal) return await openLocal(`${keptPrefix}${prepared.name}`, signal);
-            return await openShelf(prepared.name, { headers: prepared.headers, ...stop });
+            return await openShelf(prepared, { headers: prepared.headers, ...stop });
         case 'local':
             if (openLocal) return await openLocal(prepared.name, signal);
             throw new LapidaryError('unsupported', `'${prepared.name}' cannot be opened here: there is no disk`);
@@ -95,9 +95,9 @@ async function openPlace(
 export const keptPrefix = 'kept:';
 
 /** One that was downloaded before: nothing is asked of the network, unless a piece of it is damaged. */
-async function openShelf(name: string, http: HttpOptions): Promise<OpenedSource> {
+async function openShelf({ name, id }: PreparedSource & { kind: 'shelf' }, http: HttpOptions): Promise<OpenedSource> {
     const models = await KeptModels.ofThisOrigin();
-    const model = await models?.find(name);
+    const model = await models?.find(name, id);
     if (models && model) return await openKept(models, model, http);
     throw new LapidaryError('not_found', `there is no model '${name}' in this browser; download it first`);
 }

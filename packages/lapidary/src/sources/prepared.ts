@@ -19,7 +19,8 @@ type SourcePlace =
     | { kind: 'folder'; directory: FileSystemDirectoryHandle | readonly File[]; model: string }
     | { kind: 'server'; server: string; model: string; headers: Record<string, string> }
     /** A model that was downloaded (hub/kept.ts). */
-    | { kind: 'shelf'; name: string; headers: Record<string, string> }
+    /** `id`: what the catalogue calls it, if that was looked up. */
+    | { kind: 'shelf'; name: string; id?: string; headers: Record<string, string> }
     /** Not in a browser: a path, the name of an Ollama model, or `builtin`. */
     | { kind: 'local'; name: string }
     /** Stay where they are. */
