@@ -1,25 +1,17 @@
 // `lapidary/prompt-api`: the shape of Chrome's built-in `LanguageModel`, with a model of one's own behind it.
-import type { Stream } from './answer/stream.js';
+import type { AnswerEvent } from './answer/events.js';
+import { streamOf, type Stream } from './answer/stream.js';
 import { Turns } from './core/turns.js';
+import { messagesOf, requestOf, type PromptInput, type PromptMessage } from './dialects/prompt-api.js';
 import { LapidaryError } from './error.js';
 import type { JsonObject } from './json.js';
 import { Lapidary, LoadedEngine } from './lapidary.js';
 import type { LoadOptions, ModelSource } from './options.js';
-import type { ChatCompletionChunk, ChatMessage, ContentPart } from './openai.js';
+import type { ChatMessage } from './openai.js';
+
+export type { PromptInput, PromptMessage, PromptPart } from './dialects/prompt-api.js';
 
 export type Availability = 'unavailable' | 'downloadable' | 'downloading' | 'available';
-
-export type PromptPart =
-    | { type: 'text'; value: string }
-    /** A file. */
-    | { type: 'image' | 'audio'; value: Blob | BufferSource };
-
-export interface PromptMessage {
-    role: 'system' | 'user' | 'assistant';
-    content: string | readonly PromptPart[];
-}
-
-export type PromptInput = string | readonly PromptMessage[];
 
 /** Fires `downloadprogress` with `loaded` from 0 to 1. */
 export type CreateMonitor = EventTarget;
@@ -239,12 +231,11 @@ export class LanguageModelSession extends EventTarget {
                     .catch(refuse);
             });
             let text = '';
-            for await (const { choices, usage } of await this.open(asked, responseConstraint, stop.signal)) {
-                const delta = choices[0]?.delta.content;
-                if (usage) this.used = usage.total_tokens;
-                if (!delta) continue;
-                text += delta;
-                yield delta;
+            for await (const event of await this.open(asked, responseConstraint, stop.signal)) {
+                if (event.type === 'end') this.used = event.usage.prompt + event.usage.completion;
+                if (event.type !== 'content' || event.text === '') continue;
+                text += event.text;
+                yield event.text;
             }
             this.history.push(...asked, { role: 'assistant', content: text });
         } catch (error) {
@@ -263,20 +254,12 @@ export class LanguageModelSession extends EventTarget {
         asked: readonly ChatMessage[],
         constraint: JsonObject | undefined,
         signal: AbortSignal,
-    ): Promise<AsyncIterable<ChatCompletionChunk>> {
+    ): Promise<AsyncIterable<AnswerEvent>> {
         for (;;) {
-            const stream = await this.engine.chat.completions.create(
-                {
-                    messages: [...this.initial, ...this.history, ...asked],
-                    stream: true,
-                    stream_options: { include_usage: true },
-                    ...(this.sampling ? { temperature: this.sampling.temperature, top_k: this.sampling.topK } : {}),
-                    ...(constraint
-                        ? { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: constraint } } }
-                        : {}),
-                },
-                { signal },
-            );
+            const request = requestOf([...this.initial, ...this.history, ...asked], this.sampling, constraint);
+            const write = async (push: (event: AnswerEvent) => void, stop: AbortSignal) =>
+                void (await this.engine.generate(request, { signal: stop, onEvent: push }));
+            const stream = streamOf<AnswerEvent>(write, signal);
             try {
                 return await begun(stream);
             } catch (error) {
@@ -308,11 +291,11 @@ export class LanguageModelSession extends EventTarget {
     }
 }
 
-/** Waits for the first chunk, so that a prompt that is too long shows here; the chunk is not lost. */
-async function begun<Chunk>(stream: Stream<Chunk>): Promise<AsyncIterable<Chunk>> {
+/** Waits for the first event, so that a prompt that is too long shows here; the event is not lost. */
+async function begun(stream: Stream<AnswerEvent>): Promise<AsyncIterable<AnswerEvent>> {
     const iterator = stream[Symbol.asyncIterator]();
-    let first: IteratorResult<Chunk> | undefined = await iterator.next();
-    const again: AsyncIterator<Chunk> = {
+    let first: IteratorResult<AnswerEvent> | undefined = await iterator.next();
+    const again: AsyncIterator<AnswerEvent> = {
         next: async () => {
             const result = first ?? (await iterator.next());
             first = undefined;
@@ -321,28 +304,6 @@ async function begun<Chunk>(stream: Stream<Chunk>): Promise<AsyncIterable<Chunk>
         return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
     };
     return { [Symbol.asyncIterator]: () => again };
-}
-
-function messagesOf(input: PromptInput): ChatMessage[] {
-    if (typeof input === 'string') return [{ role: 'user', content: input }];
-    return input.map(({ role, content }) => ({ role, content: contentOf(content) }));
-}
-
-function contentOf(content: PromptMessage['content']): string | ContentPart[] {
-    if (typeof content === 'string') return content;
-    const parts = content.map(partOf);
-    if (parts.some(({ type }) => type !== 'text')) return parts;
-    return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-}
-
-function partOf({ type, value }: PromptPart): ContentPart {
-    if (type === 'text') return { type, text: value };
-    const file = ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value;
-    const bytes = file instanceof ArrayBuffer ? new Uint8Array(file) : file;
-    const isFile = bytes instanceof Uint8Array || bytes instanceof Blob;
-    if (isFile && type === 'image') return { type, image: bytes };
-    if (isFile && type === 'audio') return { type, audio: bytes };
-    throw new DOMException(`content of type '${String(type)}' cannot be read${isFile ? '' : ' unless it is a Blob or bytes'}`, 'NotSupportedError');
 }
 
 /** Stops waiting, not the work: others may wait for it too. */

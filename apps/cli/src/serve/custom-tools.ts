@@ -1,6 +1,7 @@
 // OpenAI's custom tools, whose calls carry a text where those of functions carry arguments. The library knows functions
 // only: here such a tool is a function with one argument, which is that text.
 import { isObject, type JsonObject, type JsonValue } from 'lapidary';
+import { inputOf } from 'lapidary/dialects';
 import { badRequest } from './errors.js';
 import type { Part } from './several.js';
 
@@ -154,14 +155,4 @@ function toldCall(call: Call, custom: ReadonlySet<string>): object {
     const { function: called, ...rest } = call;
     if (called?.name === undefined || !custom.has(called.name)) return call;
     return { ...rest, type: 'custom', custom: { name: called.name, input: inputOf(called.arguments ?? '') } };
-}
-
-function inputOf(text: string): string {
-    try {
-        const value: unknown = JSON.parse(text);
-        if (isObject(value) && typeof value['input'] === 'string') return value['input'];
-    } catch {
-        // A model that was free to write something else did; its client may know what to do with it.
-    }
-    return text;
 }

@@ -63,6 +63,8 @@ function requests(): [path: string, body: unknown][] {
         rows.push(['/api/generate', { prompt: 'words', stream, raw: true, options: { temperature: 0, num_predict: 5, mirostat: 1 } }]);
     }
     rows.push([chat, { messages: result, tools: [tool], tool_choice: 'required' }]);
+    const half = { id: 'a', type: 'function', function: { name: 'weather', arguments: '{"city":"Os' } };
+    rows.push([chat, { messages: [...user('x'), { role: 'assistant', content: null, tool_calls: [half] }, { role: 'tool', tool_call_id: 'a', content: 'words' }] }]);
     rows.push([chat, { messages: user([{ type: 'text', text: 'words' }]), response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } }]);
     rows.push([chat, { messages: user('words'), temperature: 0.5, top_k: -1, logit_bias: { 5: 1 }, seed: -7, max_completion_tokens: 3, overflow: 'slide', mirostat: 2 }]);
     for (const wrong of [

@@ -35,14 +35,14 @@ function event(data: unknown): string {
 export function addOpenAiRoutes(app: Routes, service: Service, bodies: Bodies): void {
     app.get('/v1/models', async (c) => {
         const entries = await service.catalogue.list();
-        if (c.req.header('anthropic-version') === undefined) return c.json({ object: 'list', data: entries.map(describe) });
+        if (c.req.header('anthropic-version') === undefined) return c.json({ object: 'list', data: entries.map((entry) => describe(entry, service)) });
         const data = entries.map(describeModel);
         return c.json({ data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
     });
     app.get('/v1/models/:id{.+}', async (c) => {
         const entry = await service.catalogue.find(c.req.param('id'));
         if (!entry) throw modelNotFound(c.req.param('id'));
-        return c.json(c.req.header('anthropic-version') === undefined ? describe(entry) : describeModel(entry));
+        return c.json(c.req.header('anthropic-version') === undefined ? describe(entry, service) : describeModel(entry));
     });
     app.post('/v1/chat/completions', async (c) => await chat(c, service, await bodies.read(c)));
     app.post('/v1/completions', async (c) => await complete(c, service, await bodies.read(c)));
@@ -52,8 +52,11 @@ export function addOpenAiRoutes(app: Routes, service: Service, bodies: Bodies): 
     });
 }
 
-function describe({ id, modified }: CatalogueEntry) {
-    return { id, object: 'model', created: Math.floor(modified.getTime() / 1000), owned_by: 'lapidary' };
+/** How much a conversation may hold is known of a model in memory. */
+function describe({ id, modified }: CatalogueEntry, { loaded }: Service) {
+    const context = loaded.list().find(({ entry }) => entry.id === id)?.engine.info.contextLength;
+    const told = { id, object: 'model', created: Math.floor(modified.getTime() / 1000), owned_by: 'lapidary' };
+    return context === undefined ? told : { ...told, max_model_len: context };
 }
 
 /** The same as Anthropic's clients know it. */

@@ -9,3 +9,4 @@ export { messagePieces, messagesPrefix, wholeMessage, type MessageEvent } from '
 export { readMessages, type AskedMessage, type MessagesEcho } from './anthropic-request.js';
 export { members as ollamaMembers, nanoseconds, ollamaEnd, ollamaPieces, wholeOllama, type OllamaKind } from './ollama.js';
 export { checkCompletion } from './openai-completions-request.js';
+export { inputOf } from './tools.js';

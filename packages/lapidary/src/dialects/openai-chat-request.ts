@@ -1,11 +1,12 @@
 // A chat request, checked, and in the engine's own words.
 import { LapidaryError } from '../error.js';
-import { isObject, type JsonObject } from '../json.js';
+import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { ReasoningEffort } from '../openai.js';
 import type { GenerateRequest } from '../session.js';
 import { asContent } from '../media/parts.js';
 import { Fields, defined, invalid } from './fields.js';
 import { mediaPartOf } from './media.js';
+import { readableArguments } from './tools.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 
 export interface CheckedRequest {
@@ -55,10 +56,18 @@ function messagesOf(fields: Fields): JsonObject[] {
         if (role === undefined) throw invalid(`${place}.role`, `one of ${roles.join(', ')}`, undefined);
         const content = contentOf(entry);
         for (const name of ['reasoning_content', 'tool_call_id', 'name']) entry.string(name);
-        entry.list('tool_calls');
+        const calls = entry.list('tool_calls')?.map(readableCall);
         const checked = message as JsonObject; // Fields has seen that it is an object
-        return content ? { ...checked, content } : checked;
+        return { ...checked, ...(content ? { content } : {}), ...(calls ? { tool_calls: calls } : {}) };
     });
+}
+
+/** A call that was cut off comes back as it was told. */
+function readableCall(call: unknown): JsonValue {
+    const made = call as JsonValue; // what is wrong with it otherwise, the engine says
+    if (!isObject(made) || !isObject(made['function'])) return made;
+    const given = made['function']['arguments'];
+    return typeof given === 'string' ? { ...made, function: { ...made['function'], arguments: readableArguments(given) } } : made;
 }
 
 /** The parts that the engine reads; undefined where there is no list of parts. */
