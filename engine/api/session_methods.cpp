@@ -48,11 +48,12 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
     std::string_view backend = args.backend;
     if (backend.empty()) backend = model.gpu_weights != nullptr ? "gpu" : "cpu";
     if (backend == "gpu" && model.gpu_weights != nullptr) {
-        const infer::GpuOptions options{.context = context,
-                                        .kv = CO_TRY(kv_of(args.kv)),
-                                        .block = uint32_t(args.block),
-                                        .shares_scratch = args.share_scratch};
-        if (has_everything() && config->embedding) {
+        const bool embeds = has_everything() && config->embedding;
+        // Of embeddings there are keys and values of a layer at a time: exact ones cost next to nothing.
+        const KvFormat kv = embeds && args.kv.empty() ? KvFormat::f32 : CO_TRY(kv_of(args.kv));
+        const infer::GpuOptions options{
+            .context = context, .kv = kv, .block = uint32_t(args.block), .shares_scratch = args.share_scratch};
+        if (embeds) {
             co_return with(CO_TRY(co_await infer::GpuEncoder::create(model.gpu_weights, options, call.cancel)));
         }
         auto runner = CO_TRY(co_await infer::GpuRunner::create(model.gpu_weights, options, call.cancel));

@@ -36,7 +36,7 @@ export function bandwidthShare(measured: JsonObject, copyBytesPerSecond: unknown
 async function benchEmbeddings(
     model: Model,
     backend: Backend,
-    { texts: number, prompt, kv, runs }: Flags,
+    { texts: number, prompt, runs }: Flags,
     signal: AbortSignal,
 ): Promise<JsonObject> {
     const { vocabulary = 2 } = await model.describe(signal);
@@ -44,7 +44,7 @@ async function benchEmbeddings(
     const texts = Array.from({ length: number }, (_, text) =>
         Array.from({ length: Math.ceil((longest * (1 + (text % 4))) / 4) }, (_, i) => (7919 * (text + 1) + 104729 * i) % vocabulary),
     );
-    const session = await model.createSession({ backend, kv, signal });
+    const session = await model.createSession({ backend, signal });
     if (session.context < longest) throw new LapidaryError('limit', `the model reads ${session.context} tokens of a text at most`);
     const progress = new ProgressLine('measuring', 'steps');
     const seconds: number[] = [];

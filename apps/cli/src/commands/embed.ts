@@ -1,8 +1,8 @@
 // lapidary embed: texts as vectors.
 import { Option, type Command } from 'commander';
-import { LapidaryError, embedTexts, shortened, type KvFormat } from 'lapidary';
+import { LapidaryError, embedTexts, shortened } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { backendOption, loadWeights, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput, readTextFile } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -18,7 +18,6 @@ interface Flags {
     truncate: boolean;
     context?: number;
     backend: BackendFlag;
-    kv: KvFormat;
     json?: boolean;
     adapter?: AdapterArgument[];
 }
@@ -41,7 +40,6 @@ export function addEmbed(program: Command, interrupts: Interrupts): void {
         .option('--no-truncate', 'refuse texts that are too long, instead of cutting them')
         .option('--context <n>', 'read so many tokens of a text at most', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .addOption(backendOption())
-        .addOption(kvOption())
         .addOption(adapterOption())
         .addOption(new Option('--json', 'one object, {"embeddings": [[…], …]}, instead of a line for each text'))
         .addHelpText('after', '\nExample:\n  lapidary embed embeddinggemma --task query --text "Which planet is red?" --json')
@@ -56,8 +54,8 @@ export function addEmbed(program: Command, interrupts: Interrupts): void {
                 if (description.embedding_size === undefined) {
                     process.stderr.write('lapidary: this is no model of embeddings: each vector is the mean of the last hidden states\n');
                 }
-                const { context, kv, truncate, task, dimensions } = flags;
-                const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
+                const { context, truncate, task, dimensions } = flags;
+                const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
                 const progress = new ProgressLine('embedding', 'texts');
                 const { vectors, truncated } = await embedTexts(model, session, { input, truncate, task }, adapters, {
                     signal,
