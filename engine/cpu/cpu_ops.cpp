@@ -57,6 +57,10 @@ Tensor CpuOps::scratch(std::string_view name, uint64_t rows, uint64_t cols) {
     return tensor_at(keep(scratch_.take(name, rows * cols * sizeof(float))), rows, cols);
 }
 
+Tensor CpuOps::kept(std::string_view name, uint64_t rows, uint64_t cols) {
+    return tensor_at(keep((kept_ != nullptr ? *kept_ : scratch_).take(name, rows * cols * sizeof(float))), rows, cols);
+}
+
 Address CpuOps::place(const std::vector<float>& values) {
     return keep(model_.place(values));
 }
@@ -64,7 +68,7 @@ Address CpuOps::place(const std::vector<float>& values) {
 infer::Residual CpuOps::begin(Address table_rows) {
     const uint32_t d = config().width;
     const float scale = std::sqrt(float(d));
-    const Tensor h = scratch("h", rows_, d);
+    const Tensor h = kept("h", rows_, d);
     ops_.push_back(
         {.kind = Kind::embed, .work = d, .embed = {.table = model_.token_embd, .y = rows_of(h), .scale = scale}});
     if (adapters_ != nullptr) {
@@ -83,7 +87,7 @@ infer::Residual CpuOps::begin(Address table_rows) {
     for (const model::LayerConfig& layer : config().layers) {
         Address& at = layer.sliding ? angles_sliding_ : angles_full_;
         if (at != 0) continue;
-        at = address_of(scratch(layer.sliding ? "angles, sliding" : "angles", rows_, layer.head_dim));
+        at = address_of(kept(layer.sliding ? "angles, sliding" : "angles", rows_, layer.head_dim));
         ops_.push_back(
             {.kind = Kind::angles,
              .work = 16 * layer.head_dim,
@@ -126,6 +130,10 @@ void CpuOps::head(Tensor x, Tensor logits) {
     ops_.push_back({.kind = Kind::softcap,
                     .work = 16 * logits.cols,
                     .softcap = {.y = rows_of(logits), .cols = logits.cols, .cap = cap}});
+}
+
+void CpuOps::multiply_all(const Stack& stack, Tensor x, Tensor y) {
+    multiply(stack, {}, x, y);
 }
 
 Rows CpuOps::input_for(Form form, Tensor x, uint32_t per_token, Digits& digits) {
@@ -173,7 +181,8 @@ void CpuOps::adapt(LinearOf which, Tensor x, Tensor y) {
 Tensor CpuOps::linear(LinearOf which, const Activation& x) {
     const Tensor made = x.stream != nullptr ? x.stream->make(x) : x.ready;
     const Stack& stack = model_.matrices(which);
-    const Tensor y = scratch(which.which == Linear::qkv ? "qkv" : "o", rows_, stack.back().y_at + stack.back().w.rows);
+    const uint32_t cols = stack.back().y_at + stack.back().w.rows;
+    const Tensor y = which.which == Linear::qkv ? kept("qkv", rows_, cols) : scratch("o", rows_, cols);
     multiply(stack, which, made, y);
     adapt(which, made, y);
     return y;
@@ -242,6 +251,7 @@ Activation CpuOps::attend(const infer::Attention& a, Tensor qkv) {
                                .y = rows_of(y),
                                .keys = address_of(a.kv.k),
                                .values = address_of(a.kv.v),
+                               .sees = a.visible.rows ? address_of(a.visible.rows) : 0,
                                .heads = a.shape.heads,
                                .kv_heads = a.shape.kv_heads,
                                .head_dim = a.shape.head_dim,

@@ -31,15 +31,18 @@ class Scratch {
 
 class CpuOps final : public infer::Ops {
   public:
-    // rows: tokens that go through the program together, at most. adapters: null, or those in use.
-    CpuOps(Model& model, Scratch& scratch, const Adapters* adapters, uint32_t rows)
-        : model_(model), scratch_(scratch), adapters_(adapters), rows_(rows) {}
+    // rows: tokens that go through the program together, at most. adapters: null, or those in use. kept: where something is that
+    // other programs must not touch between two parts of this one, the stream, queries and angles; null: there are none.
+    CpuOps(Model& model, Scratch& scratch, const Adapters* adapters, uint32_t rows, Scratch* kept = nullptr)
+        : model_(model), scratch_(scratch), adapters_(adapters), kept_(kept), rows_(rows) {}
 
     // h = √d · E[ids], and each layer's own inputs where the model has any; angles of the rows' positions. table_rows: where rows
     // of the table of per-layer embeddings are put that is not in memory.
     infer::Residual begin(Address table_rows);
     // Soft-capped logits of rows of x.
     void head(gpu::Tensor x, gpu::Tensor logits);
+    // y = W · x, of matrices that belong to no layer.
+    void multiply_all(const Stack& stack, gpu::Tensor x, gpu::Tensor y);
 
     gpu::Tensor linear(infer::LinearOf which, const infer::Activation& x) override;
     infer::Activation gelu_gate(infer::LinearOf which, const infer::Activation& x, infer::LinearOf reader) override;
@@ -56,6 +59,7 @@ class CpuOps final : public infer::Ops {
   private:
     [[nodiscard]] const model::Config& config() const { return model_.config(); }
     gpu::Tensor scratch(std::string_view name, uint64_t rows, uint64_t cols);
+    gpu::Tensor kept(std::string_view name, uint64_t rows, uint64_t cols);
     Address place(const std::vector<float>& values);
     Address keep(Result<Address> address);
     // x as the product with a matrix wants it: its digits, or itself.
@@ -70,6 +74,7 @@ class CpuOps final : public infer::Ops {
     Model& model_;
     Scratch& scratch_;
     const Adapters* adapters_;
+    Scratch* kept_;
     uint32_t rows_;
     std::vector<Op> ops_;
     Status status_;

@@ -137,8 +137,7 @@ struct Model::Loader {
     }
 };
 
-Status Model::can_run(const model::Config& config, const model::WeightTable& table) {
-    if (config.embedding) return fail(Code::unsupported, "models of embeddings run on the reference");
+Status Model::can_run(const model::Config& /*config*/, const model::WeightTable& table) {
     for (const model::LayerWeights& w : table.layers) {
         // Experts begin with a group of rows.
         for (const Weight* weight : {&w.expert_gate_up, &w.expert_gate, &w.expert_up, &w.expert_down}) {
@@ -197,6 +196,8 @@ Task<Status> Model::fill(Loader& loader, infer::TablePlace place) {
     head = CO_TRY(co_await loader.stack({&table_->output}));
     if (head.empty()) head = {{.w = token_embd}};
     per_layer_model_proj = CO_TRY(co_await loader.stack({&table_->per_layer_model_proj}));
+    dense_first = CO_TRY(co_await loader.stack({&table_->dense.first}));
+    dense_second = CO_TRY(co_await loader.stack({&table_->dense.second}));
     for (const model::LayerWeights& layer : table_->layers) layers.push_back(CO_TRY(co_await loader.layer(layer)));
     if (!away) {
         per_layer_token_embd = CO_TRY(co_await loader.matrix(rows));

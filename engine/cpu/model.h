@@ -77,6 +77,7 @@ class Model {
     Matrix per_layer_token_embd;                       // form none: its rows come, as floats, from
     std::unique_ptr<infer::TableRows> per_layer_rows;  // null: the table is here, or there is none
     Stack per_layer_model_proj;
+    Stack dense_first, dense_second;  // of a model of embeddings
     std::vector<LayerMatrices> layers;
 
   private:

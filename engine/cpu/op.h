@@ -113,9 +113,11 @@ struct HeadsOp {
     float eps;
 };
 
+// A row sees the keys up to its own, or a window of them; or what a table says.
 struct AttendOp {
     Rows q, y;
     Address keys, values;
+    Address sees;  // [rows] of (first key, the one behind the last), or 0
     uint32_t heads, kv_heads, head_dim, ring, window;
 };
 

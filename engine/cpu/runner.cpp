@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/edition.h"
+#include "cpu/encoder.h"
 
 namespace lapidary::cpu {
 
@@ -22,7 +23,8 @@ constexpr uint64_t kStatePiece = 1 << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> Runner::create(std::shared_ptr<Model> model, uint32_t context) {
+Result<std::unique_ptr<lapidary::Runner>> Runner::create(std::shared_ptr<Model> model, uint32_t context) {
+    if (has_everything() && model->config().embedding) return TRY(Encoder::create(std::move(model), context));
     std::unique_ptr<Runner> out(new Runner(std::move(model), context));
     TRY(out->prepare());
     return out;

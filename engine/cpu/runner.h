@@ -15,8 +15,8 @@ namespace lapidary::cpu {
 
 class Runner final : public lapidary::Runner {
   public:
-    // The heap under the model lives longer than the runner.
-    static Result<std::unique_ptr<Runner>> create(std::shared_ptr<Model> model, uint32_t context);
+    // Of a model of embeddings an encoder. The heap under the model lives longer than the runner.
+    static Result<std::unique_ptr<lapidary::Runner>> create(std::shared_ptr<Model> model, uint32_t context);
 
     [[nodiscard]] uint32_t vocabulary() const override { return config().vocabulary; }
     [[nodiscard]] uint32_t context() const override { return context_; }

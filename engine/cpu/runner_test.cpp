@@ -21,7 +21,7 @@ struct Loaded {
         EXPECT_TRUE(loaded && *loaded) << (*loaded).error().message;
         model = std::move(**loaded);
     }
-    [[nodiscard]] std::unique_ptr<Runner> runner(uint32_t context) const {
+    [[nodiscard]] std::unique_ptr<lapidary::Runner> runner(uint32_t context) const {
         auto made = Runner::create(model, context);
         EXPECT_TRUE(made) << made.error().message;
         return std::move(*made);

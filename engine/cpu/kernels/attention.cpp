@@ -71,8 +71,13 @@ void attend(const Memory& memory, const AttendOp& op, const Step& step, Part par
     for (uint32_t item = part.first; item < part.end; ++item) {
         const uint32_t t = item / op.kv_heads;
         const uint32_t kv = item % op.kv_heads;
-        const uint32_t end = step.position + t + 1;
-        const uint32_t begin = op.window != 0 && end > op.window ? end - op.window : 0;
+        uint32_t end = step.position + t + 1;
+        uint32_t begin = op.window != 0 && end > op.window ? end - op.window : 0;
+        if (op.sees != 0) {
+            const uint32_t* sight = memory.at<const uint32_t>(op.sees) + 2 * size_t(t);
+            begin = sight[0];
+            end = sight[1];
+        }
         const float* keys = memory.at<const float>(op.keys) + size_t(kv) * n;
         const float* values = memory.at<const float>(op.values) + size_t(kv) * n;
         for (uint32_t first = 0; first < group; first += kMost) {
