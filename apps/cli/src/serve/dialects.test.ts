@@ -9,7 +9,7 @@ import { customTools, withCustomCalls, withFunctions } from './custom-tools.js';
 import { HttpError } from './errors.js';
 import type { Context } from './http.js';
 import { ignoredHeader } from './ignored.js';
-import { withModelDefaults } from './model-defaults.js';
+import { withDefaults } from './model-defaults.js';
 import { packContext, unpackContext } from './ollama-context.js';
 import { readEmbed, readMessages, readThink } from './ollama-request.js';
 import { fillTemplate } from './ollama-template.js';
@@ -194,8 +194,9 @@ test('degrees of thinking are thinking', () => {
 
 test('what a model brings along never makes a request wrong', () => {
     const model = { params: { temperature: 7, top_k: -1, top_p: 1.5, seed: -3, repeat_penalty: 0 }, system: undefined };
-    const { temperature, top_k, top_p, seed, repeat_penalty } = withModelDefaults({ messages: [] }, model);
-    assert.deepEqual({ temperature, top_k, top_p, seed, repeat_penalty }, { temperature: 2, top_k: 0, top_p: 1, seed: -3, repeat_penalty: 0.01 });
+    const { seed, ...sampling } = withDefaults({ messages: [], max_tokens: 0 }, model).sampling ?? {};
+    assert.deepEqual(sampling, { temperature: 2, top_k: 0, top_p: 1, repeat_penalty: 0.01 });
+    assert.ok(Number.isSafeInteger(seed) && Number(seed) >= 0);
 });
 
 test('a body is read anew each time, so that nobody need keep what it became', () => {

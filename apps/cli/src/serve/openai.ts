@@ -2,12 +2,12 @@
 import type {
     ChatCompletion,
     ChatCompletionChunk,
-    ChatCompletionParams,
     Completion,
     CompletionParams,
     EmbeddingParams,
     JsonObject,
 } from 'lapidary';
+import { newHead, openAiChat, streamOf } from 'lapidary/dialects';
 import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { customTools, streamWithCustomCalls, withCustomCalls } from './custom-tools.js';
@@ -16,7 +16,7 @@ import { HttpError, badRequest, modelNotFound, openAiError } from './errors.js';
 import type { Context, Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
 import type { Ready } from './loaded.js';
-import { withModelDefaults } from './model-defaults.js';
+import { withDefaults } from './model-defaults.js';
 import { readChat, readCompletion, readEmbedding, withSeed, type OpenAiRequest } from './openai-request.js';
 import type { Service } from './service.js';
 import { JoinedStream, joined, type Part } from './several.js';
@@ -67,14 +67,20 @@ function describeModel({ id, modified }: CatalogueEntry) {
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {
     const { model: name, stream, n, ignored } = look(body, readChat);
     const entry = await service.find(name);
-    const create: Create<ChatCompletion, ChatCompletionChunk> = (i, { engine, ...model }, signal) => {
+    const create: Create<ChatCompletion, ChatCompletionChunk> = (i, ready, signal) => {
         const object = body.object();
         const custom = customTools(object);
-        const params = withModelDefaults(withSeed(readChat(object).params, i) as unknown as ChatCompletionParams, model);
+        const { request, echo } = openAiChat.read(withSeed(readChat(object).params, i));
+        const asked = withDefaults(request, ready);
+        const { engine } = ready;
+        const head = newHead(openAiChat.prefix, engine.info);
         return async (streaming) => {
-            const { completions } = engine.chat;
-            if (!streaming) return withCustomCalls(await completions.create({ ...params, stream: false }, { signal }), custom);
-            return streamWithCustomCalls(await completions.create({ ...params, stream: true }, { signal }), custom);
+            if (!streaming) return withCustomCalls(openAiChat.whole(head, echo, await engine.generate(asked, { signal })), custom);
+            const pieces = openAiChat.pieces(head, echo);
+            const chunks = streamOf<ChatCompletionChunk>(async (push, stop) => {
+                await engine.generate(asked, { signal: stop, onEvent: (event) => pieces(event).forEach(push) });
+            }, signal);
+            return streamWithCustomCalls(chunks, custom);
         };
     };
     return await respond(c, service, entry, { stream, answers: n, n, ignored }, create);

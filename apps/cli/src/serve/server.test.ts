@@ -224,7 +224,7 @@ test('several answers, addresses as people write them, and what is not there', a
     }
     const stream = await (await post('/v1/chat/completions', message('one two', { n: 2, stream: true }))).text();
     const chunks = [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? '') as { id: string; choices: { index: number }[] });
-    assert.deepEqual(chunks.map(({ choices }) => choices[0]?.index), [0, 0, 0, 1, 1, 1]);
+    assert.deepEqual(chunks.map(({ choices }) => choices[0]?.index), [0, 0, 0, 0, 1, 1, 1, 1]);
     assert.equal(new Set(chunks.map(({ id }) => id)).size, 1);
     assert.equal((await fetch(`${url}/models`)).status, 200);
     const missing = await post('/chat', '{}');

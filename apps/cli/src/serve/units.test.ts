@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostCheck, isLoopback } from './addresses.js';
 import { asHttpError } from './errors.js';
-import { withModelDefaults } from './model-defaults.js';
+import { withDefaults } from './model-defaults.js';
 import { readFormat, readKeepAlive, readMessages, readOptions, readThink } from './ollama-request.js';
 import { pathParts } from './static.js';
 import { LapidaryError } from 'lapidary';
@@ -105,17 +105,16 @@ test('what Ollama clients may not send is refused with a sentence', () => {
 
 test('what a model brings along fills what a request leaves open', () => {
     const model = { params: { temperature: 0.25, stop: ['END'], num_predict: 9, top_k: 'many' }, system: 'Be kind.' };
-    const filled = withModelDefaults({ messages: [{ role: 'user', content: 'hi' }], temperature: 1 }, model);
-    assert.equal(filled.temperature, 1);
+    const filled = withDefaults({ messages: [{ role: 'user', content: 'hi' }], max_tokens: 0, sampling: { temperature: 1 } }, model);
+    assert.deepEqual(filled.sampling, { temperature: 1 });
     assert.deepEqual(filled.stop, ['END']);
     assert.equal(filled.max_tokens, 9);
-    assert.equal(filled.top_k, undefined);
-    assert.deepEqual(filled.messages.map(({ role }) => role), ['system', 'user']);
-    const messages = [{ role: 'system', content: 'Be rude.' }] as const;
-    const own = withModelDefaults({ messages, stop: 'x', max_completion_tokens: 3 }, model);
+    assert.deepEqual(filled.messages?.map(({ role }) => role), ['system', 'user']);
+    const messages = [{ role: 'system', content: 'Be rude.' }];
+    const own = withDefaults({ messages, stop: ['x'], max_tokens: 3 }, model);
     assert.deepEqual(own.messages, messages);
-    assert.equal(own.stop, 'x');
-    assert.equal(own.max_tokens, undefined);
+    assert.deepEqual(own.stop, ['x']);
+    assert.equal(own.max_tokens, 3);
 });
 
 test("the library's errors name the member that is to blame", () => {

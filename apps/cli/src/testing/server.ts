@@ -5,12 +5,10 @@ import type { TestContext } from 'node:test';
 import {
     cancelledError,
     type ByteSource,
-    type ChatCompletionChunk,
-    type ChatCompletionParams,
     type GenerateRequest,
     type LoadedEngine,
 } from 'lapidary';
-import type { AnswerEvent, Ended } from 'lapidary/dialects';
+import type { AnswerEvent, End, Ended } from 'lapidary/dialects';
 import type { Load } from '../serve/loaded.js';
 import { startServer, type RunningServer, type ServeOptions } from '../serve/server.js';
 
@@ -104,12 +102,7 @@ export class EchoEngine {
     };
 
     asLoaded(): LoadedEngine {
-        const create = (params: ChatCompletionParams, { signal }: { signal?: AbortSignal } = {}) => {
-            const chunks = this.chunks(params, signal);
-            return params.stream ? Promise.resolve(chunks) : whole(chunks);
-        };
         const engine = {
-            chat: { completions: { create } },
             generate: async (request: GenerateRequest, options: AnswerOptions) => await this.generate(request, options),
             info: { model: this.model, backend: 'cpu', contextLength: 100, weightBytes: 5 },
             dispose: async () => {
@@ -121,72 +114,40 @@ export class EchoEngine {
     }
 
     private async generate({ messages }: GenerateRequest, { signal, onEvent }: AnswerOptions): Promise<Ended> {
-        const fold = { content: '', reasoning: '', calls: [], invalid: [], logprobs: [] };
-        for await (const { choices } of this.chunks({ messages: messages as never }, signal)) {
-            const text = choices[0]?.delta.content ?? '';
-            fold.content += text;
-            onEvent?.({ type: 'content', text });
-        }
-        const usage = { prompt: 1, cached: 0, completion: 1 };
-        const times = { prompt_ms: 0, completion_ms: 0, tokens_per_second: 0, time_to_first_token_ms: 0 };
-        const end = { type: 'end', finish: 'stop', usage, times } as const;
-        onEvent?.(end);
-        return { ...fold, end };
-    }
-
-    private async *chunks(params: ChatCompletionParams, signal?: AbortSignal): AsyncGenerator<ChatCompletionChunk> {
         this.mostRunning = Math.max(this.mostRunning, ++this.running);
-        const words = String(params.messages.at(-1)?.content).split(/(?<= )/);
+        const content = String(messages?.at(-1)?.['content']);
         try {
-            for (const word of words) {
+            for (const text of content.split(/(?<= )/)) {
                 await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
                 if (signal?.aborted) {
                     this.stopped++;
                     throw cancelledError();
                 }
-                yield this.chunk({ content: word }, null);
+                onEvent?.({ type: 'content', text });
             }
-            yield this.chunk({}, 'stop');
+            return ended({ content }, 'stop', onEvent);
         } finally {
             this.running--;
         }
     }
-
-    private chunk(delta: { content?: string }, finish: 'stop' | null): ChatCompletionChunk {
-        const choices = [{ index: 0 as const, delta, finish_reason: finish }];
-        const head = { id: 'x', created: 0, model: this.model, system_fingerprint: 'fp_0' };
-        return { ...head, object: 'chat.completion.chunk', choices };
-    }
 }
 
-async function whole(chunks: AsyncIterable<ChatCompletionChunk>) {
-    let content = '';
-    for await (const chunk of chunks) content += chunk.choices[0]?.delta.content ?? '';
-    return { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] };
+function ended(said: Partial<Ended>, finish: End['finish'], onEvent: AnswerOptions['onEvent']): Ended {
+    const usage = { prompt: 1, cached: 0, completion: 1 };
+    const times = { prompt_ms: 0, completion_ms: 0, tokens_per_second: 0, time_to_first_token_ms: 0 };
+    const end: End = { type: 'end', finish, usage, times };
+    onEvent?.(end);
+    return { content: '', reasoning: '', calls: [], invalid: [], logprobs: [], ...said, end };
 }
 
 /** An engine whose every answer is a call of a tool. */
 export const withToolCalls: Load = async (sources) => {
-    async function* chunks() {
-        const called = { name: 'weather', arguments: '{"city":"Oslo"}' };
-        const call = { index: 0, id: 'call_7', type: 'function', function: called };
-        const chunk = { id: 'x', object: 'chat.completion.chunk', created: 0, model: 'x' };
-        yield { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: null }, finish_reason: null }] };
-        yield { ...chunk, choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] };
-        yield { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
-    }
-    const generate = async (_: GenerateRequest, { onEvent }: AnswerOptions): Promise<Ended> => {
-        const call = { id: 'call_7', name: 'weather', arguments: '{"city":"Oslo"}' };
-        const usage = { prompt: 1, cached: 0, completion: 1 };
-        const times = { prompt_ms: 0, completion_ms: 0, tokens_per_second: 0, time_to_first_token_ms: 0 };
-        const end = { type: 'end', finish: 'tool_calls', usage, times } as const;
-        onEvent?.({ type: 'call', index: 0, ...call });
-        onEvent?.(end);
-        return { content: '', reasoning: '', calls: [call], invalid: [], logprobs: [], end };
-    };
     const engine = {
-        chat: { completions: { create: async () => chunks() } },
-        generate,
+        generate: async (_: GenerateRequest, { onEvent }: AnswerOptions): Promise<Ended> => {
+            const call = { id: 'call_7', name: 'weather', arguments: '{"city":"Oslo"}' };
+            onEvent?.({ type: 'call', index: 0, ...call });
+            return ended({ calls: [call] }, 'tool_calls', onEvent);
+        },
         info: { model: 'x', backend: 'cpu', contextLength: 100, weightBytes: 5 },
         dispose: async () => {
             for (const source of sources as ByteSource[]) await source.close();

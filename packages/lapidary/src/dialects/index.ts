@@ -3,6 +3,9 @@ export { eventsOf, ResponseWords, responsesPrefix, type ResponseEvent } from './
 export { readResponses, type AskedResponse, type Memory, type ResponsesEcho } from './openai-responses-request.js';
 export { openAiChat, type ChatEcho } from './openai-chat.js';
 export { newHead, type Head } from './head.js';
+export { Fields } from './fields.js';
+export { samplingOf } from './sampling.js';
+export { streamOf } from '../answer/stream.js';
 export { newId } from '../answer/events.js';
 export type { AnswerEvent, Call, End, Ended, Score } from '../answer/events.js';
 export { messagePieces, messagesPrefix, wholeMessage, type MessageEvent } from './anthropic.js';
