@@ -11,4 +11,4 @@ if (missing.length > 0) {
     process.exit(1);
 }
 mkdirSync(`${home}docs`, { recursive: true });
-for (const name of ['api', 'models', 'adapters', 'fine-tuning']) cpSync(`${root}docs/${name}.md`, `${home}docs/${name}.md`);
+for (const name of ['api', 'models', 'adapters', 'fine-tuning', 'media']) cpSync(`${root}docs/${name}.md`, `${home}docs/${name}.md`);

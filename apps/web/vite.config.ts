@@ -59,7 +59,7 @@ function shellList(): Plugin {
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
             // The engine for browsers that refuse it a worker, and the one with everything in it: too large to be kept
             // for so few. Decoders stay when they were used.
-            const rare = /^assets\/(in-process|lapidary-workshop|codec)-/;
+            const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf)[-.]/;
             const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code
@@ -98,7 +98,7 @@ function policyInPage(): Plugin {
 
 /** Decoders are told from what everybody needs. */
 function nameOfChunk({ facadeModuleId }: { facadeModuleId: string | null }): string {
-    return facadeModuleId?.includes('/media/codecs/') ? 'assets/codec-[name]-[hash].js' : 'assets/[name]-[hash].js';
+    return facadeModuleId && /\/media\/codecs\/|\/pdfjs-dist\//.test(facadeModuleId) ? 'assets/codec-[name]-[hash].js' : 'assets/[name]-[hash].js';
 }
 
 const modelBytes = readFileSync(modelFile);
@@ -134,6 +134,7 @@ export default defineConfig({
         minify: 'terser', // a fiftieth smaller than esbuild's
         modulePreload: { polyfill: false },
         assetsInlineLimit: 0,
+        chunkSizeWarningLimit: 600, // pdf.js, which comes with the first PDF
         rollupOptions: {
             input: { main: path.join(here, 'index.html'), sw: path.join(here, 'sw/sw.ts') },
             output: {

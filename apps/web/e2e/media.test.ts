@@ -109,6 +109,51 @@ test('the microphone records, and the recording is asked about', { skip: app.ski
     }
 });
 
+/** One page that says so. */
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 43>>stream
+BT /F 18 Tf 20 40 Td (The fox is here.) Tj ET
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>
+`;
+
+async function pasteText(page: Page, name: string, text: string): Promise<void> {
+    await page.evaluate(
+        ([title, data]) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.items.add(new File([data], title, { type: 'application/pdf' }));
+            document.querySelector('textarea')?.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+        },
+        [name, text] as const,
+    );
+}
+
+test('of a PDF file a model without eyes gets the text, one with eyes the pages', { skip: app.skip }, async () => {
+    await app.visit(async (context) => {
+        await prepareSettings(context, brief);
+        const visitor = await Visitor.arrive(context, `${app.site.url}/?backend=cpu`);
+        const { page } = visitor;
+        await visitor.untilReady();
+        await pasteText(page, 'fox.pdf', pdf);
+        const attached = page.locator('.composer .parts li', { hasText: 'fox.pdf' });
+        await attached.locator('summary').click();
+        await attached.getByText('The fox is here.').waitFor();
+        await pasteText(page, 'broken.pdf', '%PDF-1.4 and nothing more');
+        await page.getByText('broken.pdf is damaged or no PDF file.').waitFor();
+        visitor.checkHarmless();
+    });
+    await app.visit(async (context) => {
+        const visitor = await arrive(context);
+        await pasteText(visitor.page, 'fox.pdf', pdf);
+        await visitor.page.locator('.composer .media', { hasText: 'fox.pdf, page 1' }).getByText(/\d tokens/).waitFor();
+        visitor.checkHarmless();
+    });
+});
+
 test('on a phone', { skip: app.skip }, async () => {
     await app.visit(
         async (context) => {

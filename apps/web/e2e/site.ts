@@ -14,6 +14,7 @@ export const root = path.join(repository, 'apps/web/dist');
 const types: Record<string, string> = {
     '.html': 'text/html; charset=utf-8',
     '.js': 'text/javascript',
+    '.mjs': 'text/javascript',
     '.css': 'text/css',
     '.svg': 'image/svg+xml',
     '.wasm': 'application/wasm',

@@ -54,7 +54,7 @@ worker.addEventListener('fetch', (event) => {
         event.respondWith(fromShell(new URL('./', scope).href, request));
     } else if (shellUrls.has(url.href)) {
         event.respondWith(fromShell(url.href, request));
-    } else if (/\/assets\/(codec|lapidary-workshop)-[^/]*$/.test(url.pathname)) {
+    } else if (/\/assets\/(codec|lapidary-workshop|pdf)[-.][^/]*$/.test(url.pathname)) {
         event.respondWith(keptOnceUsed(url.href, request));
     } else if (url.href.startsWith(new URL('./assets/', scope).href)) {
         event.respondWith(fromAnyShell(url.href, request));

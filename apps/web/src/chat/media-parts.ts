@@ -1,7 +1,7 @@
 // Pictures, sounds and films of messages, out of this browser's store, as the engine and as programs elsewhere take them.
 import { asContent, type JsonObject, type MediaPart } from 'lapidary';
 import { openAiMessage, type ChatMessage } from './backend.js';
-import { keptFile } from '../store/media.js';
+import { base64Of, keptFile } from '../store/media.js';
 import { isFile, type FilePart, type Part, type StoredFile } from '../store/parts.js';
 
 export async function mediaPart(part: FilePart): Promise<MediaPart> {
@@ -31,13 +31,13 @@ export async function openAiParts({ parts = [] }: ChatMessage): Promise<JsonObje
     const out: JsonObject[] = [];
     for (const part of parts.filter(isFile)) {
         if (part.type === 'audio') {
-            const { data, type } = await base64Of(part.file);
+            const { data, type } = await encoded(part.file);
             out.push({ type: 'input_audio', input_audio: { data, format: /mpeg|mp3/.test(type) ? 'mp3' : 'wav' } });
             continue;
         }
         const detail = part.type === 'image' && part.detail ? { detail: part.detail } : {};
         for (const file of pictures(part)) {
-            const { data, type } = await base64Of(file);
+            const { data, type } = await encoded(file);
             out.push({ type: 'image_url', image_url: { url: `data:${type};base64,${data}`, ...detail } });
         }
     }
@@ -46,16 +46,13 @@ export async function openAiParts({ parts = [] }: ChatMessage): Promise<JsonObje
 
 /** As Ollama's do. */
 export async function images(parts: readonly Part[]): Promise<string[]> {
-    return await Promise.all(parts.filter(isFile).flatMap(pictures).map(async (file) => (await base64Of(file)).data));
+    return await Promise.all(parts.filter(isFile).flatMap(pictures).map(async (file) => (await encoded(file)).data));
 }
 
 function pictures(part: FilePart): StoredFile[] {
     return part.type === 'video' ? part.frames.map(({ file }) => file) : [part.file];
 }
 
-export async function base64Of(file: StoredFile): Promise<{ data: string; type: string }> {
-    const bytes = new Uint8Array(await (await blobOf(file)).arrayBuffer());
-    let text = '';
-    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-    return { data: btoa(text), type: file.type || 'application/octet-stream' };
+async function encoded(file: StoredFile): Promise<{ data: string; type: string }> {
+    return { data: await base64Of(await blobOf(file)), type: file.type || 'application/octet-stream' };
 }

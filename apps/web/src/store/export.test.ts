@@ -27,8 +27,8 @@ test('Markdown holds what is shown', () => {
     assert.equal(toMarkdown(conversation, messages), expected);
 });
 
-test('JSON holds every branch', () => {
-    const exported = JSON.parse(toJson(conversation, messages)) as { messages: Message[] };
+test('JSON holds every branch', async () => {
+    const exported = JSON.parse(await toJson(conversation, messages)) as { messages: Message[] };
     assert.deepEqual(exported.messages, messages);
 });
 

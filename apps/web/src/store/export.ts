@@ -1,9 +1,12 @@
 // Conversations as files: JSON for programs (everything, all branches), Markdown for people (what is shown).
 import { pathOf, type Conversation, type Message } from './conversation.js';
-import { fence, nameOf } from './parts.js';
+import { fence, filesOf, isFile, nameOf } from './parts.js';
 
-export function toJson(conversation: Conversation, messages: readonly Message[]): string {
-    return `${JSON.stringify({ format: 'lapidary-conversation', version: 1, conversation, messages }, null, 2)}\n`;
+/** With its pictures and sounds, in base64 by their digests. */
+export async function toJson(conversation: Conversation, messages: readonly Message[]): Promise<string> {
+    const files = messages.flatMap(({ parts = [] }) => parts.filter(isFile).flatMap(filesOf));
+    const media = files.length > 0 ? { media: await (await import('./media.js')).inBase64(files) } : {};
+    return `${JSON.stringify({ format: 'lapidary-conversation', version: 1, conversation, messages, ...media }, null, 2)}\n`;
 }
 
 export function toMarkdown(conversation: Conversation, messages: readonly Message[]): string {

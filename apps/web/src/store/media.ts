@@ -55,3 +55,20 @@ async function digestOf(file: Blob): Promise<string> {
         : crypto.getRandomValues(new Uint8Array(32));
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+
+/** For who takes a conversation along. What is not here any more is left out. */
+export async function inBase64(files: readonly StoredFile[]): Promise<Record<string, { type: string; data: string }>> {
+    const out: Record<string, { type: string; data: string }> = {};
+    for (const { digest, type } of files) {
+        const blob = out[digest] ? undefined : await keptFile(digest);
+        if (blob) out[digest] = { type, data: await base64Of(blob) };
+    }
+    return out;
+}
+
+export async function base64Of(blob: Blob): Promise<string> {
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    let text = '';
+    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    return btoa(text);
+}

@@ -161,7 +161,7 @@ function Entry({ conversation, current }: { conversation: Conversation; current:
     const download = async (kind: 'json' | 'md') => {
         const loaded = await app.conversations.load(id);
         if (!loaded) return;
-        const text = (kind === 'json' ? toJson : toMarkdown)(loaded.conversation, loaded.messages);
+        const text = await (kind === 'json' ? toJson : toMarkdown)(loaded.conversation, loaded.messages);
         saveFile(fileName(title, kind), text, kind === 'json' ? 'application/json' : 'text/markdown');
     };
     const remove = async () => {
