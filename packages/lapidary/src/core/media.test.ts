@@ -70,7 +70,7 @@ test('a film is its frames', async () => {
     const frames = [{ image: await mediaFile('img/frame0.png'), seconds: 0 }, { image: await mediaFile('img/frame1.png'), seconds: 1.5 }];
     await core.generate(ask({ type: 'video', frames }), {});
     assert.deepEqual((fake.generated[0]?.args['messages'] as { content: object[] }[])[0]?.content, [
-        { type: 'video', frames: [{ media: 1, seconds: 0 }, { media: 2, seconds: 1.5 }] },
+        { type: 'video', frames: [{ media: 1, seconds: 0 }, { media: 2, seconds: 1 }] },
     ]);
     await core.dispose();
 });

@@ -90,7 +90,7 @@ export class Media {
         for (const [i, { image, seconds }] of frames.entries()) {
             const part: ImagePart = { type: 'image', image, name: `frame ${i + 1} of ${name}`, budget: budget ?? 70 };
             const { media, info } = await this.image(part, true, signal);
-            out.push({ media, seconds });
+            out.push({ media, seconds: Math.floor(seconds) });
             tokens += info.tokens;
         }
         return { frames: out, tokens };
