@@ -83,6 +83,8 @@ TEST(Gemma3Config, ReadsBackEverySizeWithItsPublishedCounts) {
     }
     const Config m270 = *family_config("gemma3-270m");
     EXPECT_EQ(kv_bytes(m270, 4096, KvFormat::f16), uint64_t{1024} * (3 * 4096 + 15 * 512));
+    // Of embeddings one layer's, of whole texts.
+    EXPECT_EQ(kv_bytes(*family_config("embeddinggemma"), 2048, KvFormat::f16), uint64_t{1024} * 2048);
 }
 
 TEST(Gemma3Config, KnowsWhatFilesLeaveOut) {

@@ -7,13 +7,16 @@ namespace {
 
 uint64_t kv_bytes_where(const Config& config, uint64_t positions, KvFormat format, bool windowed) {
     uint64_t bytes = 0;
+    // A model of embeddings remembers nothing: one layer's at a time, of whole texts.
+    const bool one_layer = windowed && config.embedding.has_value();
     for (uint32_t i = 0; i < config.layers.size(); ++i) {
         if (!config.owns_kv(i)) continue;
         const LayerConfig& layer = config.layers[i];
-        const uint64_t kept =
-            windowed && layer.sliding ? std::min<uint64_t>(positions, config.sliding_window) : positions;
+        const bool rings = windowed && layer.sliding && !one_layer;
+        const uint64_t kept = rings ? std::min<uint64_t>(positions, config.sliding_window) : positions;
         const KvRow row = kv_row(format, layer.head_dim);
-        bytes += 2 * kept * layer.kv_heads * (row.bytes + row.scale_bytes);
+        const uint64_t of_layer = 2 * kept * layer.kv_heads * (row.bytes + row.scale_bytes);
+        bytes = one_layer ? std::max(bytes, of_layer) : bytes + of_layer;
     }
     return bytes;
 }
