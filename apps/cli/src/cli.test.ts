@@ -123,8 +123,8 @@ test('the models of a store are listed, and a broken one says why', async (t) =>
     assert.ok(Array.isArray(json) && json.length === 1);
     const broken = await lapidary(['inspect', 'gemma4:e2b'], { env });
     assert.match(broken.stderr, /^lapidary: the manifest of 'gemma4:e2b' is not valid JSON\n$/);
-    const other = await lapidary(['inspect', 'gemma3:4b'], { env });
-    assert.match(other.stderr, /no Ollama model gemma3:4b in .*'lapidary models' lists what is there/);
+    const other = await lapidary(['inspect', 'mistral:7b'], { env });
+    assert.match(other.stderr, /no Ollama model mistral:7b in .*'lapidary models' lists what is there/);
 });
 
 test('an empty store is no error', async () => {

@@ -14,6 +14,7 @@ const skip = existsSync(executablePath) ? false : `there is no ${executablePath}
 const dist = new URL('./', import.meta.url);
 const softwareGpu = JSON.parse(readFileSync(new URL('../../../tests/software-gpu.json', import.meta.url), 'utf8')) as { chromium: string[] };
 const model = new URL('../../../models/storyteller-q4_k_m.gguf', import.meta.url);
+const embeddings = new URL('../../../tests/data/fixtures/tiny-embedding-q8_0.gguf', import.meta.url);
 
 // No inline scripts, no eval, nothing from elsewhere; WebAssembly must be allowed by name.
 const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
@@ -29,11 +30,14 @@ const tuningScript = `
         postMessage(known);
     };`;
 
+// How the vectors of 'sky' and 'T' begin, of 24 numbers each.
+const unitVectors = [[0.006845, -0.051395, -0.112753, -0.363406], [0.050477, -0.220539, -0.004914, -0.367981]];
+
 let server: Server;
 let browser: Browser;
 let page: Page;
 let hideWorker = false;
-let file: Uint8Array | undefined;
+const files = new Map<string, Uint8Array>();
 const requested: string[] = [];
 const complaints: string[] = [];
 
@@ -68,7 +72,8 @@ async function answer(url: string, range: string | undefined): Promise<Answer> {
     if (url === '/memory.js') return [200, 'text/javascript', tuningScript];
     if (url === '/favicon.ico') return [200, 'image/x-icon', ''];
     if (url.endsWith('.gguf')) {
-        file ??= await readFile(model);
+        const file = files.get(url) ?? (await readFile(url === '/embeddings.gguf' ? embeddings : model));
+        files.set(url, file);
         const [, first = 0, last = file.length - 1] = (/(\d+)-(\d+)/.exec(range ?? '') ?? []).map(Number);
         const headers = { 'content-range': `bytes ${first}-${last}/${file.length}` };
         return [206, 'application/octet-stream', file.subarray(first, last + 1), headers];
@@ -116,6 +121,32 @@ test('in a page the engine has a worker, and answers stream out of it', { skip }
     assert.equal(seen.code, 'cancelled');
     assert.equal(seen.isolated, false);
     assert.ok(requested.some((url) => url.endsWith('/worker.js')));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test('a page fetches the larger engine for a model of embeddings, and gets its vectors', { skip }, async () => {
+    await openPage();
+    const backends = process.env['LAPIDARY_THOROUGH'] === '1' ? (['cpu', 'gpu'] as const) : (['cpu'] as const);
+    for (const backend of backends) {
+        const seen = await page.evaluate(async (where) => {
+            const { lapidary } = globalThis as unknown as InPage;
+            const engine = await lapidary.Lapidary.load(new URL('/embeddings.gguf', location.href), { backend: where });
+            const { data, usage } = await engine.embeddings.create({ input: ['sky', 'T'], dimensions: 24 });
+            const refused = engine.chat.completions.create({ messages: [{ role: 'user', content: 'Hello' }] });
+            const why = await refused.then(() => '', (error: unknown) => (error as Error).message);
+            await engine.dispose();
+            return { vectors: data.map(({ embedding }) => embedding as number[]), usage, why };
+        }, backend);
+        assert.deepEqual(seen.usage, { prompt_tokens: 8, total_tokens: 8 });
+        for (const [i, vector] of seen.vectors.entries()) {
+            assert.equal(vector.length, 24);
+            const near = unitVectors[i]?.every((value, n) => Math.abs(value - (vector[n] ?? 0)) < 1e-5);
+            assert.ok(near, `${backend}: ${String(vector)}`);
+        }
+        assert.match(seen.why, /this is a model of embeddings/);
+    }
+    assert.ok(requested.some((url) => url.endsWith('/lapidary-workshop.wasm')));
     assert.deepEqual(complaints, []);
     await page.close();
 });
