@@ -122,7 +122,7 @@ test('an offer that was closed does not come back', { skip: app.skip }, async ()
         await page.reload();
         await visitor.untilReady();
         // Its script has come and looked.
-        await page.getByRole('link', { name: 'Models' }).click();
+        await page.getByRole('link', { name: 'Models', exact: true }).click();
         await page.getByText('Gemma 4 E2B').waitFor();
         await page.getByRole('link', { name: 'New chat' }).click();
         await visitor.messageBox.waitFor();

@@ -227,7 +227,7 @@ test('dropped text is attached to the message and read with it; pictures and unk
         await drop(page, 'report.xyz', Buffer.from('d0cf11e0', 'hex'));
         await page.getByText('report.xyz is neither a model, an adapter nor something a model can read.').waitFor();
         // From another page it is on its way to the message too.
-        await page.getByRole('link', { name: 'Models' }).click();
+        await page.getByRole('link', { name: 'Models', exact: true }).click();
         await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
         await drop(page, 'more.md', Buffer.from('# More'));
         await parts.filter({ hasText: 'more.md' }).waitFor();
@@ -284,7 +284,7 @@ test('pages: models, bench, diagnostics and settings', { skip: app.skip }, async
         const visitor = await Visitor.arrive(context, app.site.url);
         const { page } = visitor;
         await visitor.untilReady();
-        await page.getByRole('link', { name: 'Models' }).click();
+        await page.getByRole('link', { name: 'Models', exact: true }).click();
         await page.getByText('gemma4:e2b').waitFor();
         assert.match(await page.locator('.model-list .fit').first().innerText(), /too large/);
         await page.getByText('comes with the page, works without a network').waitFor();

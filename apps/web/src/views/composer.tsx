@@ -4,7 +4,7 @@ import { sentence } from '../chat/answer.js';
 import { attached } from '../chat/attached.js';
 import type { EngineState } from '../engine/protocol.js';
 import { appended, takeText } from '../files/incoming.js';
-import { takeFiles } from '../files/taking.js';
+import { takeFiles } from '../files/take-files.js';
 import { features } from '../shell/features.js';
 import { drafts } from '../store/drafts.js';
 import { useObserved } from '../store/observable.js';

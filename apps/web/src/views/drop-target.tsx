@@ -2,15 +2,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { giveText } from '../files/incoming.js';
-import { kindOfType, type FileKind } from '../files/kind.js';
-import { answering, dropsAreTaken, takeFiles } from '../files/taking.js';
+import { takeFiles } from '../files/take-files.js';
 import { navigate, route } from '../router.js';
-import * as words from './drop-words.js';
-import { Gem } from './gem.js';
+import { lazyView } from './lazy-view.js';
+
+// What it takes to say what would become of them is loaded when there is something to say.
+const Veil = lazyView(async () => (await import('./drop-veil.js')).DropVeil);
 
 export function DropTarget() {
     const app = useApp();
-    const [over, setOver] = useState<readonly FileKind[]>();
+    const [over, setOver] = useState<readonly string[]>();
     const take = (files: File[], handles: Promise<FileSystemFileHandle[]>) => void takeFiles(app, files, handles);
 
     useEffect(() => {
@@ -25,7 +26,7 @@ export function DropTarget() {
             if (!hasFiles(event)) return;
             depth++;
             const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file');
-            setOver(items.map(({ type }) => kindOfType(type)));
+            setOver(items.map(({ type }) => type));
         };
         const leave = () => {
             depth = Math.max(0, depth - 1);
@@ -66,13 +67,7 @@ export function DropTarget() {
             }
         };
     }, []);
-    if (!over) return null;
-    return (
-        <div class="drop-target">
-            <Gem />
-            <p>{words.veil(over, dropsAreTaken(), answering(app))}</p>
-        </div>
-    );
+    return over ? <Veil types={over} /> : null;
 }
 
 type WithHandle = DataTransferItem & { getAsFileSystemHandle?: () => Promise<FileSystemHandle | null> };
