@@ -59,10 +59,10 @@ void CallStream::step(char c, const std::vector<Tool>& tools) {
                 return;
             }
             while (is_blank(word_.back())) word_.pop_back();
-            is_text_ = open_.size() == 1 && properties_ != nullptr &&
-                       ascii_lower(string_of(member(member(*properties_, word_.c_str()), "type"))) == "string";
-            put(json_text(word_) + ":");
-            word_.clear();
+            is_text_ = open_.size() == 1 && properties_ != nullptr && is_text(*properties_, word_);
+            put("\"");
+            put_string(word_.size());
+            out_ += "\":";
             state_ = State::value;
             return;
         case State::bare:
@@ -107,9 +107,9 @@ void CallStream::begin_value(char c) {
 void CallStream::end_value(char c) {
     state_ = State::silent;
     if (!word_.empty()) {
-        const auto value = bare_value(word_);
-        if (!value) return;
-        put(json_text(*value));
+        const std::string value = bare_text(word_);
+        if (value.empty()) return;
+        put(value);
         word_.clear();
     }
     if (c == ',') {

@@ -111,8 +111,7 @@ class Reader {
     Result<Json> argument(const std::string& key) {
         const size_t start = at_;
         auto parsed = value(1);
-        const Json& type = member(member(properties_, key.c_str()), "type");
-        if (!repair_ || ascii_lower(string_of(type)) != "string") return parsed;
+        if (!repair_ || !is_text(properties_, key)) return parsed;
         if (parsed) {
             skip_blanks();
             if (at_end() || at(',') || at('}')) return parsed;
@@ -194,10 +193,10 @@ class Reader {
 
     Result<Json> bare() {
         const size_t end = std::min({text_.find_first_of(",}] \t\r\n", at_), next_quote(), text_.size()});
-        auto value = bare_value(text_.substr(at_, end - at_));
-        if (!value) return wrong("a value");
+        const std::string value = bare_text(text_.substr(at_, end - at_));
+        if (value.empty()) return wrong("a value");
         at_ = end;
-        return *std::move(value);
+        return Json::parse(value, nullptr, false);
     }
 
     std::string_view text_;
@@ -209,13 +208,16 @@ class Reader {
 
 }  // namespace
 
-std::optional<Json> bare_value(std::string_view word) {
-    if (word == "null" || word == "None") return Json();
-    if (word == "true" || word == "True") return Json(true);
-    if (word == "false" || word == "False") return Json(false);
-    if (word.empty() || (word[0] != '-' && (word[0] < '0' || word[0] > '9'))) return {};
-    Json number = Json::parse(word, nullptr, false);
-    return number.is_number() ? std::optional(std::move(number)) : std::nullopt;
+std::string bare_text(std::string_view word) {
+    if (word == "null" || word == "None") return "null";
+    if (word == "true" || word == "True") return "true";
+    if (word == "false" || word == "False") return "false";
+    const Json number = Json::parse(word, nullptr, false);
+    return number.is_number() ? json_text(number) : std::string();
+}
+
+bool is_text(const Json& properties, const std::string& key) {
+    return ascii_lower(string_of(member(member(properties, key.c_str()), "type"))) == "string";
 }
 
 Result<ParsedCall> parse_call(std::string_view text, std::span<const size_t> quotes, const CallOptions& options) {

@@ -6,7 +6,6 @@
 // one that was cut off: half a path is not a path.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +20,11 @@ inline constexpr size_t kMaxCallBytes = size_t{4} << 20;
 inline constexpr std::string_view kCallPrefix = "call:";
 inline constexpr size_t kMaxCallDepth = 56;  // less than JSON may nest, so that the call can come back in a message
 
-// A number, true, false or null, as JSON or Python writes it.
-std::optional<Json> bare_value(std::string_view word);
+// A number, true, false or null, as JSON or Python writes it, in JSON's words. Empty: it is none.
+std::string bare_text(std::string_view word);
+
+// Whether the schema of the arguments says that this one is a text.
+bool is_text(const Json& properties, const std::string& key);
 
 constexpr bool is_closer(char c) {
     return c == '}' || c == ']';
