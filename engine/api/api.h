@@ -14,6 +14,7 @@
 #include "api/messages/common.h"
 #include "api/open_model.h"
 #include "api/pending_ops.h"
+#include "api/prompt_media.h"
 #include "infer/gpu_runner.h"
 #include "infer/session.h"
 #include "lora/adapter.h"
@@ -22,6 +23,9 @@
 namespace lapidary::chat {
 struct Event;
 }  // namespace lapidary::chat
+namespace lapidary::towers {
+struct Listener;
+}  // namespace lapidary::towers
 namespace lapidary::train {
 class Backend;
 class Session;
@@ -31,6 +35,8 @@ struct DataSet;
 namespace lapidary::api {
 
 struct SessionCreateArgs;
+struct OpenProjector;
+struct OpenMedia;
 
 struct Reply {
     Json json = Json::object();
@@ -51,11 +57,15 @@ struct Call {
     Cancel cancel;
 };
 
+// How the tokens of an image see one another.
+enum class ImageAttention : uint8_t { reference, llama_cpp };
+
 struct OpenSession {
     std::shared_ptr<OpenModel> model;
     std::unique_ptr<infer::Session> session;
     infer::GpuRunner* gpu = nullptr;  // the session's runner, when it is on the GPU
     bool busy = false;
+    ImageAttention image_attention = ImageAttention::reference;
 };
 
 struct OpenAdapter {
@@ -184,6 +194,17 @@ class Api {
     Task<Result<Reply>> media_prepared(Call& call);
     Task<Result<Reply>> media_encode(Call& call);
     Task<Result<Reply>> media_close(Call& call);
+    Result<std::shared_ptr<OpenProjector>> projector_of(Id projector) const;
+    Result<std::shared_ptr<OpenMedia>> media_of(Id media) const;
+    uint32_t keep_media(std::shared_ptr<OpenMedia> media);
+    // Through the tower, unless it was there before.
+    Task<Result<infer::SoftPart::Rows>> soft_tokens(std::shared_ptr<OpenMedia> media, towers::Listener listener,
+                                                    Cancel cancel);
+    // A picture or a sound as a prompt of this session holds it. It is encoded when the session has to see it.
+    Result<PromptMedia> prompt_media(const Call& call, const OpenSession& open, Id media);
+    // Entries -1, -2, … of the tokens stand for media.
+    Result<infer::Prompt> prompt_with_media(const Call& call, const OpenSession& open, std::span<const int32_t> tokens,
+                                            std::span<const MediaUse> media);
 
     // train_methods.cpp
     Task<Result<Reply>> train_create(Call& call);
@@ -234,6 +255,8 @@ class Api {
     std::unordered_map<uint32_t, std::shared_ptr<OpenModel>> models_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenSession>> sessions_;
     std::unordered_map<uint32_t, OpenAdapter> adapters_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenProjector>> projectors_;
+    std::unordered_map<uint32_t, std::shared_ptr<OpenMedia>> media_;
     std::unordered_map<uint32_t, std::shared_ptr<const OpenData>> data_;
     std::unordered_map<uint32_t, std::shared_ptr<OpenTraining>> trainings_;
 };

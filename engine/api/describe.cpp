@@ -138,7 +138,58 @@ std::optional<int64_t> array_size(const gguf::Header& header, std::string_view k
     return array ? std::optional(int64_t(array->size())) : std::nullopt;
 }
 
+// A projector by itself can be described, and cannot be talked to.
+void describe_towers(const gguf::File& file, Status& supported, ModelDescription& out) {
+    const auto projector = towers::read_projector(file);
+    if (!projector) {
+        supported = std::unexpected(projector.error());
+        return;
+    }
+    if (!projector->vision && !projector->audio) return;
+    out.towers = describe(*projector);
+    if (towers::is_projector(file)) {
+        supported = fail(Code::unsupported,
+                         "this is a projector (mmproj), for images and sounds: it is used together with its model");
+    }
+    if (!out.capabilities.is_null()) return;  // they were told by the model's own file
+    out.capabilities = Json::array();
+    if (projector->vision) out.capabilities.push_back("vision");
+    if (projector->audio) out.capabilities.push_back("audio");
+}
+
 }  // namespace
+
+TowersDescription describe(const towers::Projector& projector) {
+    constexpr int64_t kPieceSeconds = 30;
+    TowersDescription out;
+    const auto add_bytes = [&](const std::vector<towers::Weight>& all) {
+        for (const towers::Weight& weight : all) out.bytes += int64_t(weight.bytes());
+    };
+    if (projector.vision) {
+        const towers::VisionConfig& config = projector.vision->config;
+        add_bytes(projector.vision->table.all);
+        out.vision = VisionTower{.kind = config.kind == towers::VisionKind::gemma4v ? "gemma4v" : "gemma4uv",
+                                 .layers = config.layers,
+                                 .width = config.width,
+                                 .heads = config.heads,
+                                 .feed_forward = config.ffn,
+                                 .token_side = config.side(),
+                                 .most_tokens_per_side = config.positions / config.pooling,
+                                 .budgets = {70, 140, 280, 560, 1120}};
+    }
+    if (projector.audio) {
+        const towers::AudioConfig& config = projector.audio->config;
+        const bool conformer = config.kind == towers::AudioKind::gemma4a;
+        add_bytes(projector.audio->table.all);
+        out.audio = AudioTower{.kind = conformer ? "gemma4a" : "gemma4ua",
+                               .layers = config.layers,
+                               .width = config.width,
+                               .heads = config.heads,
+                               .feed_forward = config.ffn};
+        if (conformer) out.audio->piece_seconds = kPieceSeconds;
+    }
+    return out;
+}
 
 ModelDescription describe(OpenModel& model, KvFormat kv) {
     const gguf::Header& header = model.file.metadata();
@@ -161,6 +212,7 @@ ModelDescription describe(OpenModel& model, KvFormat kv) {
         if (table) describe_memory(**config, **table, kv, out);
         if (!table) supported = std::unexpected(table.error());
     }
+    if (has_everything() && towers::has_towers(model.file)) describe_towers(model.file, supported, out);
     out.supported = supported.has_value();
     if (!supported) out.reason = supported.error().message;
     out.quantization = quantization_mix(model.file);

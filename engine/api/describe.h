@@ -7,6 +7,7 @@
 #include "base/kv_format.h"
 #include "lora/adapter.h"
 #include "model/quantize.h"
+#include "towers/projector.h"
 
 namespace lapidary::api {
 
@@ -14,6 +15,7 @@ namespace lapidary::api {
 // `kv`: how keys and values are kept, for what they need in memory.
 ModelDescription describe(OpenModel& model, KvFormat kv);
 GpuKernels describe(const infer::Autotune& choice);
+TowersDescription describe(const towers::Projector& projector);
 AdapterDescription describe(const lora::Adapter& adapter);
 WrittenModel describe(const model::QuantizeReport& report);
 

@@ -156,17 +156,17 @@ void listen(Generation& generation, std::function<bool(int32_t)> feed) {
 }
 
 // Appends what was answered before. False: there is no room, and the policy is to stop there.
-Result<bool> fit(Generation& generation, std::vector<int32_t>& prompt, uint32_t context) {
-    prompt.insert(prompt.end(), generation.answered.begin(), generation.answered.end());
+Result<bool> fit(Generation& generation, infer::Prompt& prompt, uint32_t context) {
+    prompt.tokens.insert(prompt.tokens.end(), generation.answered.begin(), generation.answered.end());
     generation.options.answered = uint32_t(generation.answered.size());
-    return prompt.size() < context || generation.overflow != Overflow::stop;
+    return prompt.tokens.size() < context || generation.overflow != Overflow::stop;
 }
 
-infer::GenerateStats no_room(const std::vector<int32_t>& prompt, const Generation& generation) {
+infer::GenerateStats no_room(const infer::Prompt& prompt, const Generation& generation) {
     infer::GenerateStats stats;
     stats.finish = infer::Finish::length;
     stats.completion_tokens = generation.options.answered;
-    stats.prompt_tokens = uint32_t(prompt.size()) - stats.completion_tokens;
+    stats.prompt_tokens = uint32_t(prompt.tokens.size()) - stats.completion_tokens;
     return stats;
 }
 
@@ -204,7 +204,7 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
     if (generation.overflow == Overflow::slide) {
         co_return fail(Code::invalid_argument, "'overflow' can be 'slide' for messages only");
     }
-    std::vector<int32_t> prompt = CO_TRY(text_prompt(generation.args, *generation.tokenizer));
+    infer::Prompt prompt{.tokens = CO_TRY(text_prompt(generation.args, *generation.tokenizer))};
     if (generation.content_form != nullptr) {
         generation.format.emplace(*generation.tokenizer, CO_TRY(open.model->token_texts()),
                                   infer::AnswerFormatOptions{.content = generation.content_form});
@@ -264,14 +264,18 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     const chat::RenderOptions render{
         .turns = turns, .size = size, .thinking = thinking, .generation = chat::GenerationPrompt::always};
     ChatPrompt prompt;
+    const FindMedia media = [&](uint32_t wanted) -> Result<PromptMedia> {
+        if (!has_everything()) return fail(Code::needs_everything, "images and sounds need the whole engine");
+        return prompt_media(call, open, wanted);
+    };
     if (generation.overflow == Overflow::slide) {
         // Room for the answer that was asked for, or a quarter of the context; never so much that little else fits.
         const uint32_t wanted = generation.options.max_tokens > 0 ? generation.options.max_tokens : context / 4;
         const size_t room = std::max(std::min<size_t>(wanted, context / 2), generation.answered.size() + 1);
         prompt = CO_TRY(sliding_chat_prompt(*generation.tokenizer, conversation, render,
-                                            context - std::min<size_t>(room, context)));
+                                            context - std::min<size_t>(room, context), media));
     } else {
-        prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render));
+        prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render, media));
     }
     using Calls = infer::AnswerFormatOptions::Calls;
     const bool required = choice.kind == ToolChoice::Kind::required;
@@ -314,10 +318,10 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
         answer.feed(token);
         return !answer.stopped();
     });
-    const bool room = CO_TRY(fit(generation, prompt.tokens, context));
-    const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt.tokens), generation.options,
+    const bool room = CO_TRY(fit(generation, prompt.prompt, context));
+    const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt.prompt), generation.options,
                                                                      generation.listener, breathe_for(call)))
-                            : no_room(prompt.tokens, generation);
+                            : no_room(prompt.prompt, generation);
     CO_TRY(generation.kept);
     answer.finish();
     SessionGenerateResult out = result_of(stats, generation.options.sampling.seed);

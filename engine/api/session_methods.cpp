@@ -41,6 +41,10 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
                                                             const SessionCreateArgs& args) {
     const auto config = CO_TRY(model.config());
     auto open = std::make_shared<OpenSession>();
+    if (args.image_attention == "llama.cpp") open->image_attention = ImageAttention::llama_cpp;
+    if (!args.image_attention.empty() && args.image_attention != "llama.cpp" && args.image_attention != "reference") {
+        co_return fail(Code::invalid_argument, "'image_attention' must be 'reference' or 'llama.cpp'");
+    }
     const auto with = [&](std::unique_ptr<Runner> runner) {
         open->session = std::make_unique<infer::Session>(std::move(runner), [this] { return host_.now(); });
         return open;
@@ -101,14 +105,15 @@ Task<Result<Reply>> Api::session_logits(Call& call) {
     SessionLogitsArgs args;
     CO_TRY(read_message(call.args, args));
     const auto open = CO_TRY(take_session(args.session));
-    std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
+    const std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
     if (tokens.empty()) co_return fail(Code::invalid_argument, "there are no tokens");
     HostSink sink(ops_, args.sink);
-    const auto count = uint32_t(tokens.size());
+    infer::Prompt prompt = CO_TRY(prompt_with_media(call, *open, tokens, args.media));
+    const auto count = uint32_t(prompt.tokens.size());
     const auto progress = progress_of(call);
     CO_TRY(co_await use_adapters(args.adapters, *open));
     CO_TRY(co_await open->session->logits(
-        std::move(tokens),
+        std::move(prompt),
         [&](uint32_t position, std::vector<float> row) -> Task<Status> {
             Bytes bytes(row.size() * sizeof(float));
             std::memcpy(bytes.data(), row.data(), bytes.size());
@@ -137,7 +142,7 @@ Task<Result<Reply>> Api::session_score(Call& call) {
     std::vector<sample::TokenScore> scores;
     scores.reserve(tokens.size());
     CO_TRY(co_await open->session->logits(
-        tokens,
+        {.tokens = tokens},
         [&](uint32_t position, std::vector<float> row) -> Task<Status> {
             if (position + 1 < tokens.size())
                 scores.push_back(sample::score(row, tokens[position + 1], size_t(args.top)));

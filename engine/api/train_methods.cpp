@@ -265,7 +265,7 @@ Task<Status> Api::train_sample(const Call& call, OpenTraining& training, uint64_
         listener.is_end = [&](int32_t token) { return tokenizer->is_end_of_generation(token); };
         infer::GenerateOptions options{.max_tokens = kSampleTokens};
         options.sampling.temperature = 0;
-        CO_TRY(co_await open->session->generate(std::move(prompt.tokens), options, listener, breathe));
+        CO_TRY(co_await open->session->generate(std::move(prompt.prompt), options, listener, breathe));
         answer.finish();
         emit(call, TrainSampleEvent{.step = int64_t(step), .prompt = text, .text = answer.content()});
     }

@@ -21,6 +21,10 @@ inline constexpr std::string_view kResponseOpen = "<|tool_response>";
 inline constexpr std::string_view kResponseClose = "<tool_response|>";
 inline constexpr std::string_view kQuote = "<|\"|>";
 inline constexpr std::string_view kImage = "<|image|>";
+inline constexpr std::string_view kImageOpen = "<|image>";
+inline constexpr std::string_view kImageClose = "<image|>";
+inline constexpr std::string_view kAudioOpen = "<|audio>";
+inline constexpr std::string_view kAudioClose = "<audio|>";
 inline constexpr std::string_view kAudio = "<|audio|>";
 inline constexpr std::string_view kVideo = "<|video|>";
 

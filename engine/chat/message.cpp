@@ -88,8 +88,36 @@ Result<std::string> tool_name(const Json& object, const char* key, std::string_v
     return name;
 }
 
+// A whole number that a member of an object has; 0 where there is none.
+Result<uint64_t> whole_number(const Json& object, const char* key, uint64_t most, std::string_view place) {
+    const Json& value = member(object, key);
+    if (value.is_null()) return 0u;
+    const bool small = value.is_number_unsigned() && value.get<uint64_t>() <= most;
+    if (!small) return fail(Code::invalid_argument, "{}.{} must be a whole number of at most {}", place, key, most);
+    return value.get<uint64_t>();
+}
+
+Status read_media(const Json& value, const std::string& place, Part& part) {
+    constexpr uint64_t kLargestId = UINT32_MAX;
+    constexpr uint64_t kLongest = 1 << 26;  // seconds
+    part.media = uint32_t(TRY(whole_number(value, "media", kLargestId, place)));
+    const Json& frames = member(value, "frames");
+    if (frames.is_null()) return {};
+    if (part.kind != PartKind::video) return fail(Code::invalid_argument, "{} has frames and is no video", place);
+    TRY(check_list(frames, place + ".frames", kMaxParts));
+    for (size_t i = 0; i < frames.size(); ++i) {
+        const std::string here = format("{}.frames[{}]", place, i);
+        if (!frames[i].is_object()) return wrong_kind(here, frames[i], "an object with 'media' and 'seconds'");
+        VideoFrame frame{.media = uint32_t(TRY(whole_number(frames[i], "media", kLargestId, here))),
+                         .seconds = TRY(whole_number(frames[i], "seconds", kLongest, here))};
+        if (frame.media == 0) return fail(Code::invalid_argument, "{} has no 'media'", here);
+        part.frames.push_back(frame);
+    }
+    return {};
+}
+
 Result<Part> read_part(const Json& value, const std::string& place) {
-    if (value.is_string()) return Part{PartKind::text, std::string(string_of(value))};
+    if (value.is_string()) return Part{.text = std::string(string_of(value))};
     if (!value.is_object()) return wrong_kind(place, value, "an object with a 'type'");
     const Json& type = member(value, "type");
     if (type.is_null()) return fail(Code::invalid_argument, "{} has no 'type'", place);
@@ -99,8 +127,11 @@ Result<Part> read_part(const Json& value, const std::string& place) {
         return fail(Code::unsupported, "{}.type '{}' is not known; text, image_url, input_audio and video are", place,
                     printable(string_of(type)));
     }
-    Part part{*kind, {}};
-    if (*kind != PartKind::text) return part;
+    Part part{.kind = *kind};
+    if (*kind != PartKind::text) {
+        TRY(read_media(value, place, part));
+        return part;
+    }
     const Json& text = member(value, "text");
     if (text.is_null()) return fail(Code::invalid_argument, "{} has no 'text'", place);
     if (!text.is_string()) return wrong_kind(place + ".text", text, "a string");
@@ -112,7 +143,7 @@ Status read_content(const Json& value, const std::string& place, Message& messag
     const Json& content = member(value, "content");
     const std::string here = place + ".content";
     if (content.is_string()) {
-        message.parts.push_back({PartKind::text, std::string(string_of(content))});
+        message.parts.push_back({.text = std::string(string_of(content))});
     } else if (content.is_array()) {
         TRY(check_list(content, here, kMaxParts));
         message.content_is_list = true;

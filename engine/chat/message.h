@@ -15,10 +15,19 @@ enum class Role : uint8_t { system, developer, user, assistant, tool, other };
 
 enum class PartKind : uint8_t { text, image, audio, video };
 
-// A piece of a message. Media are placeholders: where they stand is all the prompt needs to know.
+// A picture of a video, and when it is.
+struct VideoFrame {
+    uint32_t media = 0;
+    uint64_t seconds = 0;
+};
+
+// A piece of a message. Media are placeholders: where they stand, and by which number somebody else knows them, is all the
+// prompt needs to know.
 struct Part {
     PartKind kind = PartKind::text;
     std::string text;
+    uint32_t media = 0;              // of an image or a sound; 0: nobody said
+    std::vector<VideoFrame> frames;  // of a video; none: nobody said
 };
 
 struct ToolCall {

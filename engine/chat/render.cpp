@@ -53,7 +53,7 @@ class Renderer {
             if (messages_[i].role != Role::tool) message(i);
         }
         if (options_.generation != GenerationPrompt::none) generation_prompt();
-        return Prompt{std::move(out_.pieces()), end_, std::move(answers_)};
+        return Prompt{std::move(out_.pieces()), end_, std::move(answers_), std::move(media_)};
     }
 
   private:
@@ -174,7 +174,7 @@ class Renderer {
             std::string text;
             for (const Part& part : result.parts) text += part.text;
             write_result(name, Json(std::move(text)));
-            for (const Part& part : result.parts) out_.trusted(placeholder(part.kind));
+            for (const Part& part : result.parts) write_media(part);
         }
         return !following.empty();
     }
@@ -227,12 +227,24 @@ class Renderer {
         out_.trusted(kResponseClose);
     }
 
+    void write_media(const Part& part) {
+        if (part.kind == PartKind::text) return;
+        for (size_t i = 0; i < part.frames.size(); ++i) {
+            out_.trusted((i > 0 ? " " : "") + clock_text(part.frames[i].seconds) + " ");
+            out_.trusted(kVideo);
+            media_.push_back(part.frames[i].media);
+        }
+        if (!part.frames.empty()) return;
+        out_.trusted(placeholder(part.kind));
+        media_.push_back(part.media);
+    }
+
     // Whether anything was written.
     bool write_body(const Message& message) {
         bool any = false;
         for (const Part& part : message.parts) {
             if (part.kind != PartKind::text) {
-                out_.trusted(placeholder(part.kind));
+                write_media(part);
                 any = true;
                 continue;
             }
@@ -288,6 +300,7 @@ class Renderer {
     RenderOptions options_;
     size_t taken_ = 0;  // messages the system turn has taken
     PieceWriter out_;
+    std::vector<uint32_t> media_;
     std::vector<Answer> answers_;
     PromptEnd end_ = PromptEnd::closed;
     ptrdiff_t last_user_ = -1;

@@ -53,6 +53,8 @@ struct Prompt {
     std::vector<Piece> pieces;
     PromptEnd end = PromptEnd::answer;
     std::vector<Answer> answers;  // ascending, none empty
+    // What the placeholders in the pieces stand for, in their order: the numbers of parts and frames; 0 where nobody said.
+    std::vector<uint32_t> media = {};
 
     [[nodiscard]] std::string text() const;
 };

@@ -35,6 +35,12 @@ Embedded embed(kernels::Program& program, GpuOps& ops, const GpuModel& model, co
     const gpu::Tensor h = program.scratch("h", rows, config.width);
     gather(program, model.token_embd, t.ids, rows, scale, h);
     if (adapters != nullptr) adapters->add_embedding(program, t.ids, scale, h, rows);
+    return embed_soft(program, ops, model, t, h, rows);
+}
+
+Embedded embed_soft(kernels::Program& program, GpuOps& ops, const GpuModel& model, const SessionTensors& t,
+                    gpu::Tensor h, uint32_t rows) {
+    const model::Config& config = model.config();
     if (config.per_layer_width == 0) return {.h = h};
     const uint64_t width = config.per_layer_width * config.layers.size();
     kernels::Weights table = model.per_layer_token_embd;

@@ -21,6 +21,10 @@ struct LayerInputs {
 // inputs[t, l] = (rms(context[t, l] / √d) + tokens[t, l]) / √2
 void join_layer_inputs(kernels::Program& program, const GpuModel& model, const LayerInputs& t, uint32_t rows);
 
+// As below of rows that are there already: of an image or a sound. ids: of the tokens whose own inputs they have.
+Embedded embed_soft(kernels::Program& program, GpuOps& ops, const GpuModel& model, const SessionTensors& t,
+                    gpu::Tensor h, uint32_t rows);
+
 // h = √d · E[ids]; inputs[t, l] = (rms(P · h / √d) + √p · E_l[ids]) / √2
 Embedded embed(kernels::Program& program, GpuOps& ops, const GpuModel& model, const SessionTensors& t, uint32_t rows,
                GpuAdapters* adapters);

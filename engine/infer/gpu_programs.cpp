@@ -114,11 +114,14 @@ kernels::Program GpuPrograms::begin(Cancel cancel) {
 void GpuPrograms::record_layers(kernels::Program& program, uint32_t block, Depth depth) {
     GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
     const Embedded embedded = embed(program, ops, *model_, t_, block, adapters_);
-    const LayerSource source{.config = config(),
-                             .table = model_->table(),
-                             .vector = [this](const model::Weight& weight) { return model_->vector(weight); }};
-    run_layers(ops, source, ops.begin(embedded.h, embedded.inputs),
+    run_layers(ops, layer_source(), ops.begin(embedded.h, embedded.inputs),
                {.kv = t_.kv, .context = options_.context, .depth = depth, .normed = t_.xn});
+}
+
+LayerSource GpuPrograms::layer_source() const {
+    return {.config = config(), .table = model_->table(), .vector = [this](const model::Weight& weight) {
+                return model_->vector(weight);
+            }};
 }
 
 void GpuPrograms::record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows) {

@@ -13,6 +13,7 @@
 #include "infer/gpu_state.h"
 #include "infer/session_tensors.h"
 #include "infer/transformer_layer.h"
+#include "model/runner.h"
 
 namespace lapidary::infer {
 
@@ -56,6 +57,10 @@ class GpuPrograms {
     void write_step(uint32_t position, uint32_t tokens);
 
     Task<Result<gpu::Id>> layers(uint32_t block, Depth depth, Cancel cancel);
+    // The same of rows that are no tokens: those of write_soft.
+    Task<Result<gpu::Id>> soft_layers(uint32_t block, Depth depth, Sight sight, Cancel cancel);
+    // What that works on; before it is recorded.
+    Status write_soft(std::span<const float> rows, Sight sight, uint32_t block, uint32_t position);
     // logits[0 …] = head of the block's rows [first_row, first_row + rows)
     Task<Result<gpu::Id>> head(uint32_t first_row, uint32_t rows, Cancel cancel);
     // The next token, chosen from the logits.
@@ -69,12 +74,16 @@ class GpuPrograms {
     GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options);
     kernels::Program begin(Cancel cancel);
     void record_layers(kernels::Program& program, uint32_t block, Depth depth);
+    void record_soft_layers(kernels::Program& program, uint32_t block, Depth depth, Sight sight);
+    [[nodiscard]] LayerSource layer_source() const;
     void record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows);
 
     std::shared_ptr<GpuModel> model_;
     GpuOptions options_;
     kernels::Resources resources_;
     SessionTensors t_;
+    // Of images and sounds, once there is one: [512, d], and [512] of (position, first key, end of keys, sequence).
+    gpu::Tensor soft_ = {}, seen_sliding_ = {}, seen_full_ = {};
     ProgramsByKey programs_;
     std::map<SampleMode, gpu::Id> choices_;
     std::vector<kernels::Program::Labelled> greedy_commands_;

@@ -25,6 +25,7 @@ class GpuRunner final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
+    Task<Result<std::vector<float>>> run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe) override;
     Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override;
@@ -65,6 +66,9 @@ class GpuRunner final : public Runner {
 
     // The mean of a text's states.
     Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, const Breathe& breathe);
+
+    // The same of what is no text (gpu_soft.cpp).
+    Task<Result<std::vector<float>>> run_soft_block(SoftTokens soft, Depth depth, uint32_t logit_rows, bool keep);
 
     // Tokens the GPU chooses by itself.
     struct Stream {

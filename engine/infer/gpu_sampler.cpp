@@ -92,7 +92,10 @@ void write_mask(gpu::Device& device, const SessionTensors& t, sample::Allowed al
 }
 
 void write_history(gpu::Device& device, const SessionTensors& t, uint32_t position, std::span<const int32_t> tokens) {
-    write_to(device, t.history, uint64_t(position) * sizeof(int32_t), tokens);
+    // What stands for an image or a sound counts as padding.
+    std::vector<int32_t> known(tokens.begin(), tokens.end());
+    for (int32_t& token : known) token = std::max(token, kPadToken);
+    write_to(device, t.history, uint64_t(position) * sizeof(int32_t), std::span<const int32_t>(known));
 }
 
 }  // namespace lapidary::infer

@@ -35,7 +35,7 @@ Task<Result<Perplexity>> perplexity(Session& session, std::vector<int32_t> token
         std::vector<int32_t> input = {bos};
         input.insert(input.end(), part.begin(), part.end() - 1);  // the last token is predicted, never read
         CO_TRY(co_await session.logits(
-            std::move(input),
+            {.tokens = std::move(input)},
             [&](uint32_t position, std::vector<float> logits) -> Task<Status> {
                 sum += surprise(logits, part[position]);
                 ++out.tokens;

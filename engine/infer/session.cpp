@@ -2,11 +2,27 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
+
 namespace lapidary::infer {
 namespace {
 // Prompt tokens between two reports of progress: a block of the GPU's.
 constexpr size_t kPromptStep = 512;
+
+// The first soft part that ends behind `at`.
+const SoftPart* part_behind(const Prompt& prompt, size_t at) {
+    const auto it =
+        std::ranges::find_if(prompt.soft, [&](const SoftPart& part) { return part.begin + part.count > at; });
+    return it == prompt.soft.end() ? nullptr : &*it;
+}
 }  // namespace
+
+int32_t soft_key(uint64_t digest, uint32_t i) {
+    Checksum sum;
+    sum.add(digest);
+    sum.add(uint64_t{i});
+    return -1 - int32_t(sum.value() >> 33);
+}
 
 void Session::reset() {
     runner_->truncate(0);
@@ -43,38 +59,67 @@ Task<Result<std::vector<float>>> Session::append(std::span<const int32_t> tokens
     co_return logits;
 }
 
-Task<Result<std::vector<float>>> Session::prefill(std::span<const int32_t> prompt, LogitsWanted wanted,
+Task<Result<std::vector<float>>> Session::append_piece(const Prompt& prompt, size_t at, size_t most,
+                                                       LogitsWanted wanted, Breathe breathe) {
+    const auto rest = std::span(prompt.tokens).subspan(at);
+    const SoftPart* const part = part_behind(prompt, at);
+    // Only the last piece's logits are wanted, unless all are.
+    const auto wanted_of = [&](size_t count) {
+        return count == rest.size() || wanted == LogitsWanted::all ? wanted : LogitsWanted::none;
+    };
+    if (part == nullptr || at < part->begin) {
+        const size_t text = part == nullptr ? rest.size() : part->begin - at;
+        const auto piece = rest.first(std::min(most, text));
+        co_return co_await append(piece, wanted_of(piece.size()), std::move(breathe));
+    }
+    const SoftPart::Rows rows = CO_TRY(co_await part->rows(breathe));
+    const size_t done = at - part->begin;
+    const size_t count = part->count - done;
+    const size_t width = rows->size() / part->count;
+    const SoftTokens soft{.rows = std::span(*rows).subspan(done * width), .sight = part->sight};
+    auto logits = CO_TRY(co_await runner_->run_soft(soft, wanted_of(count), std::move(breathe)));
+    tokens_.insert(tokens_.end(), rest.begin(), rest.begin() + ptrdiff_t(count));
+    co_return logits;
+}
+
+void Session::keep_common(const Prompt& prompt) {
+    runner_->truncate(common_prefix(prompt.tokens));
+    const SoftPart* const cut = part_behind(prompt, runner_->position());
+    // The runner may have had to forget more than it was asked to.
+    if (cut != nullptr && cut->sight != Sight::causal) runner_->truncate(cut->begin);
+    tokens_.resize(runner_->position());
+}
+
+Task<Result<std::vector<float>>> Session::prefill(const Prompt& prompt, LogitsWanted wanted,
                                                   const GenerateListener& listener, Breathe breathe) {
-    const uint32_t known = runner_->position();
-    tokens_.resize(known);
+    const size_t size = prompt.tokens.size();
     std::vector<float> logits;
-    for (size_t at = known; at < prompt.size(); at += kPromptStep) {
-        const auto part = prompt.subspan(at, std::min(kPromptStep, prompt.size() - at));
-        const bool last = at + part.size() == prompt.size();
-        logits = CO_TRY(co_await append(part, last ? wanted : LogitsWanted::none, breathe));
-        if (listener.on_prompt) listener.on_prompt(uint32_t(at + part.size()), uint32_t(prompt.size()));
+    while (tokens_.size() < size) {
+        logits = CO_TRY(co_await append_piece(prompt, tokens_.size(), kPromptStep, wanted, breathe));
+        if (listener.on_prompt) listener.on_prompt(uint32_t(tokens_.size()), uint32_t(size));
     }
     co_return logits;
 }
 
-Task<Result<GenerateStats>> Session::generate(std::vector<int32_t> prompt, GenerateOptions options,
-                                              GenerateListener listener, Breathe breathe) {
-    if (prompt.empty()) co_return fail(Code::invalid_argument, "the prompt is empty");
-    if (prompt.size() >= runner_->context()) {
+Task<Result<GenerateStats>> Session::generate(Prompt prompt, GenerateOptions options, GenerateListener listener,
+                                              Breathe breathe) {
+    const auto size = uint32_t(prompt.tokens.size());
+    if (size == 0) co_return fail(Code::invalid_argument, "the prompt is empty");
+    if (size >= runner_->context()) {
         co_return fail(Code::limit, "the prompt has {} tokens and the context holds {}: there is no room for an answer",
-                       prompt.size(), runner_->context());
+                       size, runner_->context());
     }
     CO_TRY(sample::check(options.sampling, runner_->vocabulary()));
     GenerateStats stats;
-    const uint32_t answered_before = std::min(options.answered, uint32_t(prompt.size()));
-    stats.prompt_tokens = uint32_t(prompt.size()) - answered_before;
+    const uint32_t answered_before = std::min(options.answered, size);
+    stats.prompt_tokens = size - answered_before;
     stats.completion_tokens = answered_before;
     if (options.max_tokens > 0 && answered_before >= options.max_tokens) {
         stats.finish = Finish::length;
         co_return stats;
     }
     const double started = clock_();
-    runner_->truncate(common_prefix(prompt));
+    keep_common(prompt);
     stats.cached_tokens = runner_->position();
     // A runner that can choose tokens does, unless someone wants to see the choice.
     const bool streams = !listener.on_score && runner_->can_stream(options.sampling);
@@ -147,7 +192,7 @@ Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& 
 Task<Result<Finish>> Session::sample_answer(std::vector<float> logits, const GenerateOptions& options,
                                             const GenerateListener& listener, GenerateStats& stats, Breathe breathe) {
     sample::Sampler sampler(options.sampling);
-    for (const int32_t token : tokens_) sampler.accept(token);
+    for (const int32_t token : tokens_) sampler.accept(std::max(token, kPadToken));
     while (true) {
         // The step is the position of the token, so a regenerated answer with the same seed is the same answer.
         const sample::Allowed allowed = listener.allowed ? CO_TRY(listener.allowed()) : sample::Allowed{};
@@ -163,14 +208,14 @@ Task<Result<Finish>> Session::sample_answer(std::vector<float> logits, const Gen
     }
 }
 
-Task<Status> Session::logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe, uint32_t at_once) {
+Task<Status> Session::logits(Prompt prompt, OnRow on_row, Breathe breathe, uint32_t at_once) {
     const size_t rows_at_once = std::clamp(at_once, 1u, kLogitRows);
     reset();
     const size_t vocabulary = runner_->vocabulary();
-    for (size_t at = 0; at < tokens.size(); at += rows_at_once) {
-        const auto part = std::span<const int32_t>(tokens).subspan(at, std::min(rows_at_once, tokens.size() - at));
-        const auto rows = CO_TRY(co_await append(part, LogitsWanted::all, breathe));
-        for (size_t i = 0; i < part.size(); ++i) {
+    while (tokens_.size() < prompt.tokens.size()) {
+        const size_t at = tokens_.size();
+        const auto rows = CO_TRY(co_await append_piece(prompt, at, rows_at_once, LogitsWanted::all, breathe));
+        for (size_t i = 0; i < tokens_.size() - at; ++i) {
             const auto begin = rows.begin() + ptrdiff_t(i * vocabulary);
             CO_TRY(co_await on_row(uint32_t(at + i), std::vector<float>(begin, begin + ptrdiff_t(vocabulary))));
         }

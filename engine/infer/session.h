@@ -16,6 +16,25 @@
 
 namespace lapidary::infer {
 
+// A part of a prompt that is an image or a sound.
+struct SoftPart {
+    uint32_t begin = 0;  // the first of its places in the prompt
+    uint32_t count = 0;
+    Sight sight = Sight::causal;
+    // [count, width]; asked for only when a runner has to see them.
+    using Rows = std::shared_ptr<const std::vector<float>>;
+    std::function<Task<Result<Rows>>(Breathe)> rows;
+};
+
+// What stands in a prompt where soft token i of a medium with this digest is: negative, so no token, and the same for the same
+// medium. Prompts that begin alike are found by comparing numbers.
+int32_t soft_key(uint64_t digest, uint32_t i);
+
+struct Prompt {
+    std::vector<int32_t> tokens;  // at the places of soft parts their keys
+    std::vector<SoftPart> soft = {};
+};
+
 struct GenerateOptions {
     uint32_t max_tokens = 0;  // of the answer; 0: until the model ends or the context is full
     sample::Params sampling;
@@ -63,15 +82,15 @@ class Session {
     [[nodiscard]] std::span<const int32_t> tokens() const { return tokens_; }
 
     // Makes the runner hold `prompt`, reusing the longest common beginning, and goes on from there.
-    Task<Result<GenerateStats>> generate(std::vector<int32_t> prompt, GenerateOptions options,
-                                         GenerateListener listener, Breathe breathe);
+    Task<Result<GenerateStats>> generate(Prompt prompt, GenerateOptions options, GenerateListener listener,
+                                         Breathe breathe);
 
     // Logits of every position of `tokens`, from an empty context, handed out one row at a time.
     using OnRow = std::function<Task<Status>(uint32_t position, std::vector<float> logits)>;
     // All rows of a long text with a large vocabulary would not fit in memory: a few positions run at a time, one when
     // tokens should go through the model as in decoding.
     static constexpr uint32_t kLogitRows = 16;
-    Task<Status> logits(std::vector<int32_t> tokens, OnRow on_row, Breathe breathe, uint32_t at_once = kLogitRows);
+    Task<Status> logits(Prompt prompt, OnRow on_row, Breathe breathe, uint32_t at_once = kLogitRows);
 
     // The vector of each text (Runner::embed). Nothing is held afterwards.
     Task<Status> embed(std::span<const std::vector<int32_t>> texts, Runner::OnEmbedded take, Breathe breathe);
@@ -89,8 +108,10 @@ class Session {
   private:
     // The part of `prompt` the runner need not see again. The last token is always run, because its logits are wanted.
     [[nodiscard]] uint32_t common_prefix(std::span<const int32_t> prompt) const;
+    // Forgets all but what `prompt` begins with; soft tokens that see one another stay or go together.
+    void keep_common(const Prompt& prompt);
     // Runs what comes after the position the runner is at.
-    Task<Result<std::vector<float>>> prefill(std::span<const int32_t> prompt, LogitsWanted wanted,
+    Task<Result<std::vector<float>>> prefill(const Prompt& prompt, LogitsWanted wanted,
                                              const GenerateListener& listener, Breathe breathe);
     // Why an answer ends with this token, if it does.
     static std::optional<Finish> end_of(int32_t token, const GenerateOptions& options, const GenerateListener& listener,
@@ -101,6 +122,9 @@ class Session {
     Task<Result<Finish>> sample_answer(std::vector<float> logits, const GenerateOptions& options,
                                        const GenerateListener& listener, GenerateStats& stats, Breathe breathe);
     Task<Result<std::vector<float>>> append(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
+    // The next piece of the prompt behind `at`: text of at most `most` tokens, or one soft part, or what is left of it.
+    Task<Result<std::vector<float>>> append_piece(const Prompt& prompt, size_t at, size_t most, LogitsWanted wanted,
+                                                  Breathe breathe);
 
     std::unique_ptr<Runner> runner_;
     Clock clock_;

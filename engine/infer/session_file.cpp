@@ -144,7 +144,8 @@ Task<Status> restore_session(Session& session, ByteSource& source, SessionFile f
     std::vector<int32_t> tokens(header.tokens);
     if (!tokens.empty()) std::memcpy(tokens.data(), ids.data(), ids.size());
     for (const int32_t token : tokens) {
-        if (token < 0 || uint32_t(token) >= session.runner().vocabulary()) {
+        // Those below zero stand for soft tokens.
+        if (token >= 0 && uint32_t(token) >= session.runner().vocabulary()) {
             co_return fail(Code::bad_file, "the saved session is damaged: it has a token {}", token);
         }
     }

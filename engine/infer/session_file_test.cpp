@@ -39,7 +39,8 @@ class SessionFileTest : public ::testing::Test {
             answer.push_back(token);
             return true;
         };
-        const auto stats = *session.generate(std::move(prompt), options, std::move(listener), nullptr).run_now();
+        const auto stats =
+            *session.generate({.tokens = std::move(prompt)}, options, std::move(listener), nullptr).run_now();
         EXPECT_TRUE(stats) << stats.error().message;
         return stats ? *stats : GenerateStats{};
     }

@@ -87,7 +87,7 @@ void fuzz(Bytes file) {
         return;
     }
     check(session.tokens().size() <= kContext);
-    for (const int32_t token : session.tokens()) check(token >= 0 && uint32_t(token) < config->vocabulary);
+    for (const int32_t token : session.tokens()) check(token < 0 || uint32_t(token) < config->vocabulary);
     MemorySink sink;
     check((*save_session(session, sink, {.fingerprint = kPrint}).run_now()).has_value());
     check(sink.bytes == file);

@@ -32,6 +32,21 @@ enum class LogitsWanted : uint8_t {
     all,   // [tokens, vocabulary]
 };
 
+// Whom the soft tokens of an image see, besides those before them.
+enum class Sight : uint8_t {
+    causal,     // nobody: as text, and as E2B and E4B were trained
+    sliding,    // one another, on sliding layers: as the larger models were trained
+    both_ways,  // one another, on all layers: as llama.cpp computes
+};
+
+// What an image or a sound is to the model: rows of the stream that no token stands for. They are not scaled, and where a model
+// has per-layer embeddings, theirs are those of the padding token.
+struct SoftTokens {
+    std::span<const float> rows;  // [tokens, width]
+    Sight sight = Sight::causal;
+};
+inline constexpr int32_t kPadToken = 0;
+
 // How a runner's memory is saved and restored: in pieces, one after the other.
 using PutState = std::function<Task<Status>(Bytes piece)>;
 using GetState = std::function<Task<Result<Bytes>>(uint64_t size)>;
@@ -55,6 +70,9 @@ class Runner {
     // The logits are soft-capped, in f32.
     virtual Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                                  Breathe breathe) = 0;
+
+    // Appends soft tokens, all of which must fit; else like `run`.
+    virtual Task<Result<std::vector<float>>> run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe);
 
     // The vector of each text, in their order: of a model of embeddings what it was trained for, of any other the mean over
     // the text's positions of the hidden state after the final norm. Not yet of length 1. Everything is forgotten, before
@@ -86,6 +104,11 @@ class Runner {
     // gone through the model yet: position() says what the runner holds.
     virtual Task<Status> end_stream(uint32_t accepted);
 };
+
+inline Task<Result<std::vector<float>>> Runner::run_soft(SoftTokens /*soft*/, LogitsWanted /*wanted*/,
+                                                         Breathe /*breathe*/) {
+    co_return fail(Code::unsupported, "this backend takes no images and no sounds");
+}
 
 inline Task<Status> Runner::begin_stream(const sample::Params& /*params*/, uint32_t /*most*/, bool /*limited*/) {
     co_return fail(Code::unsupported, "this backend cannot choose tokens");

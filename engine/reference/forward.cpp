@@ -60,15 +60,17 @@ Task<Result<std::vector<float>>> Forward::run(std::span<const int32_t> tokens, L
     CO_TRY(model::check_writes_text(*config_));
     std::vector<float> logits;
     CO_TRY(co_await run_blocks(
-        tokens,
-        [&](std::span<const float> hidden, bool last) {
-            const bool none = wanted == LogitsWanted::none || (wanted != LogitsWanted::all && !last);
-            if (none && !trace_) return;
-            const std::vector<float> rows = head(wanted == LogitsWanted::all ? hidden : hidden.last(config_->width));
-            if (!none) logits.insert(logits.end(), rows.begin(), rows.end());
-        },
+        tokens, [&](std::span<const float> hidden, bool last) { add_logits(hidden, wanted, last, logits); },
         std::move(breathe)));
     co_return logits;
+}
+
+void Forward::add_logits(std::span<const float> hidden, LogitsWanted wanted, bool last,
+                         std::vector<float>& logits) const {
+    const bool none = wanted == LogitsWanted::none || (wanted != LogitsWanted::all && !last);
+    if (none && !trace_) return;
+    const std::vector<float> rows = head(wanted == LogitsWanted::all ? hidden : hidden.last(config_->width));
+    if (!none) logits.insert(logits.end(), rows.begin(), rows.end());
 }
 
 uint64_t Forward::state_bytes(uint32_t positions) const {
@@ -147,12 +149,17 @@ std::pair<uint32_t, uint32_t> Forward::visible(const model::LayerConfig& shape, 
     // Of an embedding model the window lies on both sides.
     const uint32_t before = config_->embedding ? config_->sliding_window / 2 : config_->sliding_window - 1;
     const uint32_t first = row.key - std::min(row.key, before);
-    return {std::max(row.first, first), std::min(row.end, row.key + before + 1)};
+    return {std::max(row.first, first), std::max(row.sliding_end, std::min(row.end, row.key + before + 1))};
 }
 
 Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tokens, std::span<const Row> rows,
                                                     Breathe breathe) {
-    std::vector<float> h = embeddings(tokens);                      // [t, d]
+    co_return co_await run_rows(embeddings(tokens), tokens, rows, std::move(breathe));
+}
+
+// h: [t, d]
+Task<Result<std::vector<float>>> Forward::run_rows(std::vector<float> h, std::span<const int32_t> tokens,
+                                                   std::span<const Row> rows, Breathe breathe) {
     const std::vector<float> inputs = per_layer_inputs(tokens, h);  // [t, layers, P]
     for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
         trace(layer, h);

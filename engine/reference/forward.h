@@ -33,6 +33,7 @@ class Forward final : public Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
+    Task<Result<std::vector<float>>> run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe) override;
     Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override { return "f32, every position"; }
@@ -50,6 +51,8 @@ class Forward final : public Runner {
     // see where there is no window.
     struct Row {
         uint32_t position, key, first, end;
+        uint32_t sliding_end =
+            0;  // of the keys behind it that it sees on sliding layers whatever their window; 0: of none
     };
     Status check(std::span<const int32_t> tokens) const;
     // The rows of tokens that go on with the one text that the cache holds.
@@ -59,6 +62,11 @@ class Forward final : public Runner {
     // What a block of tokens becomes: [t, width] before the final norm.
     Task<Result<std::vector<float>>> run_block(std::span<const int32_t> tokens, std::span<const Row> rows,
                                                Breathe breathe);
+    // The same of rows of the stream; tokens: whose per-layer embeddings they have.
+    Task<Result<std::vector<float>>> run_rows(std::vector<float> h, std::span<const int32_t> tokens,
+                                              std::span<const Row> rows, Breathe breathe);
+    // What is wanted of a block's logits, at the end of `logits`.
+    void add_logits(std::span<const float> hidden, LogitsWanted wanted, bool last, std::vector<float>& logits) const;
     // Block after block; `take` gets what each becomes, and whether it is the last.
     using OnBlock = std::function<void(std::span<const float> hidden, bool last)>;
     Task<Status> run_blocks(std::span<const int32_t> tokens, OnBlock take, Breathe breathe);

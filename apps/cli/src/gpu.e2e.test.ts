@@ -2,6 +2,7 @@
 // compiling kernels, and who shares an engine shares them. Each of the files also runs alone (`node dist/on-gpu/kv.js`).
 import './on-gpu/models.js';
 import './on-gpu/kv.js';
+import './on-gpu/media.js';
 import './on-gpu/ledger.js';
 import './on-gpu/rows.js';
 import './on-gpu/scratch.js';

@@ -5,6 +5,7 @@ import { LapidaryError, messageOf } from 'lapidary';
 import { addAdapters } from './commands/adapters.js';
 import { addChat } from './commands/chat.js';
 import { addEmbed } from './commands/embed.js';
+import { addEncode } from './commands/encode.js';
 import { addGenerate } from './commands/generate.js';
 import { addGradcheck } from './commands/gradcheck.js';
 import { addInspect } from './commands/inspect.js';
@@ -67,6 +68,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addBench(program, interrupts);
     addPerplexity(program, interrupts);
     addLogits(program, interrupts);
+    addEncode(program, interrupts);
     addSynth(program, interrupts);
     addGradcheck(program, interrupts);
     addSelfTest(program, interrupts);

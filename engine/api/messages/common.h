@@ -18,6 +18,13 @@ struct AdapterUse {
 };
 ARGUMENTS(AdapterUse, MEMBER(adapter, "its number"), MEMBER(scale, "how much of it: 1 unless told"));
 
+inline constexpr int64_t kMaxMedia = 4096;
+
+struct MediaUse {
+    Id media = 0;
+};
+ARGUMENTS(MediaUse, MEMBER(media, "its number"));
+
 #define ADAPTERS                                                                              \
     MEMBER(adapters,                                                                          \
            "those that take part; none when left out. A session holds on to its tokens only " \

@@ -1,7 +1,7 @@
 // projector.* and media.*: towers, and what goes through them. Arguments and results.
 #pragma once
 
-#include "api/messages/common.h"
+#include "api/messages/model.h"
 
 namespace lapidary::api {
 
@@ -27,36 +27,6 @@ ARGUMENTS(ProjectorOpenArgs,
           MEMBER(activation, "of the vision tower: 'gelu' as trained (default), 'quick-gelu' as llama.cpp computes")
               .maybe()
               .as(kActivation));
-
-struct VisionTower {
-    std::string kind;
-    int64_t layers = 0;
-    int64_t width = 0;
-    int64_t heads = 0;
-    int64_t feed_forward = 0;
-    int64_t token_side = 0;
-    int64_t most_tokens_per_side = 0;
-    std::vector<int64_t> budgets;
-};
-MESSAGE(VisionTower, MEMBER(kind, "").as("'gemma4v' | 'gemma4uv'"), MEMBER(layers, "none in gemma4uv"),
-        MEMBER(width, "of what a patch becomes"), MEMBER(heads, "of attention"), MEMBER(feed_forward, "width within"),
-        MEMBER(token_side, "pixels on each side of what becomes one token"),
-        MEMBER(most_tokens_per_side, "a picture that asks for more is refused"),
-        MEMBER(budgets, "of tokens that media.image takes"));
-
-struct AudioTower {
-    std::string kind;
-    int64_t layers = 0;
-    int64_t width = 0;
-    int64_t heads = 0;
-    int64_t feed_forward = 0;
-    double tokens_per_second = 25;
-    std::optional<int64_t> piece_seconds;
-};
-MESSAGE(AudioTower, MEMBER(kind, "").as("'gemma4a' | 'gemma4ua'"), MEMBER(layers, "none in gemma4ua"),
-        MEMBER(width, "of the layers"), MEMBER(heads, "of attention"), MEMBER(feed_forward, "width within"),
-        MEMBER(tokens_per_second, "of sound"),
-        MEMBER(piece_seconds, "longer sounds are cut into pieces of this length, each heard by itself"));
 
 struct ProjectorOpenResult {
     Id projector = 0;

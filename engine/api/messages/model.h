@@ -96,6 +96,44 @@ struct TokenizerSummary {
 MESSAGE(TokenizerSummary, MEMBER(model, "what the file calls it"), MEMBER(tokens, "in the vocabulary"),
         MEMBER(merges, "of byte pair encoding"));
 
+struct VisionTower {
+    std::string kind;
+    int64_t layers = 0;
+    int64_t width = 0;
+    int64_t heads = 0;
+    int64_t feed_forward = 0;
+    int64_t token_side = 0;
+    int64_t most_tokens_per_side = 0;
+    std::vector<int64_t> budgets;
+};
+MESSAGE(VisionTower, MEMBER(kind, "").as("'gemma4v' | 'gemma4uv'"), MEMBER(layers, "none in gemma4uv"),
+        MEMBER(width, "of what a patch becomes"), MEMBER(heads, "of attention"), MEMBER(feed_forward, "width within"),
+        MEMBER(token_side, "pixels on each side of what becomes one token"),
+        MEMBER(most_tokens_per_side, "a picture that asks for more is refused"),
+        MEMBER(budgets, "of tokens that media.image takes"));
+
+struct AudioTower {
+    std::string kind;
+    int64_t layers = 0;
+    int64_t width = 0;
+    int64_t heads = 0;
+    int64_t feed_forward = 0;
+    double tokens_per_second = 25;
+    std::optional<int64_t> piece_seconds;
+};
+MESSAGE(AudioTower, MEMBER(kind, "").as("'gemma4a' | 'gemma4ua'"), MEMBER(layers, "none in gemma4ua"),
+        MEMBER(width, "of the layers"), MEMBER(heads, "of attention"), MEMBER(feed_forward, "width within"),
+        MEMBER(tokens_per_second, "of sound"),
+        MEMBER(piece_seconds, "longer sounds are cut into pieces of this length, each heard by itself"));
+
+struct TowersDescription {
+    int64_t bytes = 0;
+    std::optional<VisionTower> vision;
+    std::optional<AudioTower> audio;
+};
+MESSAGE(TowersDescription, MEMBER(bytes, "of their weights"), MEMBER(vision, "if there is one"),
+        MEMBER(audio, "if there is one"));
+
 // A file that cannot be run is described as far as it can be read.
 struct ModelDescription {
     std::string architecture;
@@ -122,6 +160,7 @@ struct ModelDescription {
     std::optional<int64_t> embedding_size;
     std::optional<SamplingHints> sampling;
     Json capabilities;
+    std::optional<TowersDescription> towers;
     std::optional<int64_t> parameters;
     Json memory;
     bool supported = false;
@@ -147,6 +186,7 @@ MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"
         MEMBER(sampling, "what the file recommends, if it does"),
         MEMBER(capabilities, "what a program may expect, in Ollama's words")
             .as("('completion' | 'tools' | 'thinking' | 'embedding' | 'vision' | 'audio')[]"),
+        MEMBER(towers, "in the file, for images and sounds"),
         MEMBER(parameters, "numbers in the weights that are used"),
         MEMBER(memory,
                "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "

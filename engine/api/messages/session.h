@@ -46,13 +46,6 @@ struct SessionCreateResult {
 MESSAGE(SessionCreateResult, MEMBER(session, "the number by which other methods know it"),
         MEMBER(context, "tokens it can hold"));
 
-inline constexpr int64_t kMaxMedia = 4096;
-
-struct MediaUse {
-    Id media = 0;
-};
-ARGUMENTS(MediaUse, MEMBER(media, "its number"));
-
 struct SessionLogitsArgs {
     Id session = 0;
     Id sink = 0;

@@ -78,6 +78,49 @@ export type SamplingHints = {
     top_p?: number;
 };
 
+export type VisionTower = {
+    kind: 'gemma4v' | 'gemma4uv';
+    /** None in gemma4uv. */
+    layers: number;
+    /** Of what a patch becomes. */
+    width: number;
+    /** Of attention. */
+    heads: number;
+    /** Width within. */
+    feed_forward: number;
+    /** Pixels on each side of what becomes one token. */
+    token_side: number;
+    /** A picture that asks for more is refused. */
+    most_tokens_per_side: number;
+    /** Of tokens that media.image takes. */
+    budgets: number[];
+};
+
+export type AudioTower = {
+    kind: 'gemma4a' | 'gemma4ua';
+    /** None in gemma4ua. */
+    layers: number;
+    /** Of the layers. */
+    width: number;
+    /** Of attention. */
+    heads: number;
+    /** Width within. */
+    feed_forward: number;
+    /** Of sound. */
+    tokens_per_second: number;
+    /** Longer sounds are cut into pieces of this length, each heard by itself. */
+    piece_seconds?: number;
+};
+
+export type TowersDescription = {
+    /** Of their weights. */
+    bytes: number;
+    /** If there is one. */
+    vision?: VisionTower;
+    /** If there is one. */
+    audio?: AudioTower;
+};
+
 export type TensorShare = {
     /** Of the tensors, such as Q4_K. */
     type: string;
@@ -182,6 +225,8 @@ export type ModelDescription = {
     sampling?: SamplingHints;
     /** What a program may expect, in Ollama's words. */
     capabilities?: ('completion' | 'tools' | 'thinking' | 'embedding' | 'vision' | 'audio')[];
+    /** In the file, for images and sounds. */
+    towers?: TowersDescription;
     /** Numbers in the weights that are used. */
     parameters?: number;
     /**
@@ -813,40 +858,6 @@ export type ProjectorOpenArgs = {
     backend?: 'cpu' | 'gpu' | undefined;
     /** Of the vision tower: 'gelu' as trained (default), 'quick-gelu' as llama.cpp computes. */
     activation?: 'gelu' | 'quick-gelu' | undefined;
-};
-
-export type VisionTower = {
-    kind: 'gemma4v' | 'gemma4uv';
-    /** None in gemma4uv. */
-    layers: number;
-    /** Of what a patch becomes. */
-    width: number;
-    /** Of attention. */
-    heads: number;
-    /** Width within. */
-    feed_forward: number;
-    /** Pixels on each side of what becomes one token. */
-    token_side: number;
-    /** A picture that asks for more is refused. */
-    most_tokens_per_side: number;
-    /** Of tokens that media.image takes. */
-    budgets: number[];
-};
-
-export type AudioTower = {
-    kind: 'gemma4a' | 'gemma4ua';
-    /** None in gemma4ua. */
-    layers: number;
-    /** Of the layers. */
-    width: number;
-    /** Of attention. */
-    heads: number;
-    /** Width within. */
-    feed_forward: number;
-    /** Of sound. */
-    tokens_per_second: number;
-    /** Longer sounds are cut into pieces of this length, each heard by itself. */
-    piece_seconds?: number;
 };
 
 export type ProjectorOpenResult = {

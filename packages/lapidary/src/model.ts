@@ -29,6 +29,8 @@ export interface SessionOptions {
     kv?: KvFormat;
     /** Tokens of a prompt that the GPU takes at once: 512 unless told, which is also the most. */
     block?: number;
+    /** How the tokens of an image see one another: as the model was trained unless told. */
+    image_attention?: 'reference' | 'llama.cpp';
     signal?: AbortSignal;
 }
 

@@ -51,14 +51,14 @@ export class Session {
         tokens: ArrayLike<number>,
         sink: ByteSink,
         /** `atOnce`: how many tokens go through the model together; 1 is how answers are made. */
-        options: WorkOptions & { atOnce?: number | undefined; adapters?: readonly AdapterUse[] } = {},
+        options: WorkOptions & { atOnce?: number | undefined; adapters?: readonly AdapterUse[]; media?: readonly messages.MediaUse[] } = {},
     ): Promise<messages.SessionLogitsResult> {
-        const { atOnce, adapters = [] } = options;
+        const { atOnce, adapters = [], media } = options;
         const number = this.engine.addSink(sink);
         try {
             const { json } = await this.engine.call(
                 'session.logits',
-                { session: this.handle, sink: number, adapters: engineAdapters(adapters), at_once: atOnce },
+                { session: this.handle, sink: number, adapters: engineAdapters(adapters), at_once: atOnce, media },
                 { ...callOptions(options), blob: tokensToBytes(tokens) },
             );
             return json;

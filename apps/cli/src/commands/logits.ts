@@ -1,11 +1,12 @@
 // lapidary logits: the raw numbers of every position, for comparing engines.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { LapidaryError, type KvFormat } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readBinaryFile } from '../input.js';
+import { addMedia, checkEntries, mmprojHelp, parseMediaOption, withProjector, type MediaItem } from '../media-items.js';
 import { withSink, type Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger, parseTokensOption } from '../numbers.js';
@@ -19,6 +20,9 @@ interface Flags {
     kv: KvFormat;
     atOnce?: number;
     adapter?: AdapterArgument[];
+    mmproj?: string;
+    media?: MediaItem[];
+    imageAttention?: 'reference' | 'llama.cpp';
 }
 
 export function addLogits(program: Command, interrupts: Interrupts): void {
@@ -33,6 +37,9 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .addOption(kvOption())
         .addOption(adapterOption())
         .option('--at-once <n>', 'tokens that go through the model together; 1: as when writing', parseInteger({ min: 1, max: 16 }))
+        .option('--mmproj <file>', mmprojHelp)
+        .option('--media <item>', 'image:PATH:BUDGET, frame:PATH:BUDGET or audio:PATH; entry -1 of the tokens is the first, and so on', parseMediaOption)
+        .addOption(new Option('--image-attention <how>', 'how the tokens of an image see one another').choices(['reference', 'llama.cpp']))
         .addHelpText('after', '\nExample:\n  lapidary logits builtin --tokens 2,10979,3501 --out logits.f32')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
@@ -43,18 +50,37 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
                     const backend = await loadWeights(model, flags.backend, signal);
-                    const session = await model.createSession({ context: tokens.length, backend, kv: flags.kv, signal });
-                    const progress = new ProgressLine('computing', 'tokens');
-                    try {
-                        await session.logits(tokens, sink, {
-                            adapters,
-                            atOnce: flags.atOnce,
-                            onProgress: progress.update,
+                    const compute = async (media: readonly { media: number; tokens: number }[]) => {
+                        const length = tokens.reduce((sum, token) => sum + (token < 0 ? (media[-token - 1]?.tokens ?? 0) : 1), 0);
+                        const imageAttention = flags.imageAttention;
+                        const session = await model.createSession({
+                            context: length,
+                            backend,
+                            kv: flags.kv,
                             signal,
+                            ...(imageAttention ? { image_attention: imageAttention } : {}),
                         });
-                    } finally {
-                        progress.clear();
-                    }
+                        const progress = new ProgressLine('computing', 'tokens');
+                        try {
+                            await session.logits(tokens, sink, {
+                                adapters,
+                                atOnce: flags.atOnce,
+                                media: media.map(({ media }) => ({ media })),
+                                onProgress: progress.update,
+                                signal,
+                            });
+                        } finally {
+                            progress.clear();
+                        }
+                    };
+                    const items = flags.media ?? [];
+                    checkEntries(tokens, items);
+                    if (items.length === 0) return await compute([]);
+                    await withProjector(open, flags.mmproj, 'cpu', signal, async (projector) => {
+                        const media = [];
+                        for (const item of items) media.push(await addMedia(open.engine, projector, item, signal));
+                        await compute(media);
+                    });
                 });
             });
         });
