@@ -49,6 +49,7 @@ kernels::QkNormRopeShape qk_norm_rope_shape(const Recording& r, const infer::Att
             .stride = qkv.stride,
             .owns_kv = a.owns_kv,
             .values_are_keys = a.values_are_keys,
+            .norms_values = a.norms_values,
             .eps = r.config().norm_epsilon,
             .rows = r.t.tokens};
 }

@@ -11,6 +11,7 @@ struct Shape {
     uint32_t dim;
     uint32_t tokens;
     bool raw_keys = false;  // values are the keys before their norm
+    bool norms_values = true;
 
     [[nodiscard]] uint32_t k_offset() const { return heads * dim; }
     [[nodiscard]] uint32_t v_offset() const { return (heads + (raw_keys ? 0 : kv_heads)) * dim; }
@@ -23,6 +24,11 @@ std::vector<uint32_t> position_ids_of(uint32_t tokens) {
     std::vector<uint32_t> out;
     for (uint32_t t = 0; t < tokens; ++t) out.insert(out.end(), {t % 7, t / 7 * 7});
     return out;
+}
+
+// Values as a layer keeps them: normed without weights, or as they are.
+std::vector<double> kept_values(const Shape& s, std::span<const float> v) {
+    return s.norms_values ? rms_norm(v, {}) : std::vector<double>(v.begin(), v.end());
 }
 
 struct Inputs {
@@ -57,7 +63,7 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
             std::vector<double> values = rms_norm(head_at(s.k_offset(), head), std::span(in.norms).last(s.dim));
             rope(values, in.position_ids[2 * t]);
             put(kv, size_t{2} * t * s.kv_heads + head, values);
-            put(kv, (size_t{2} * t + 1) * s.kv_heads + head, rms_norm(head_at(s.v_offset(), head), {}));
+            put(kv, (size_t{2} * t + 1) * s.kv_heads + head, kept_values(s, head_at(s.v_offset(), head)));
         }
     }
     return {step(0, s.tokens), given(in.position_ids), given(in.norms), given(frequencies_of(s.dim)),
@@ -82,8 +88,10 @@ std::vector<Array> back_arrays_of(const Shape& s, Random& random) {
             std::vector<double> dy(from.begin(), from.end());
             if (!is_v) rope_back(dy, in.position_ids[2 * t]);
             const auto norm = std::span(in.norms).subspan(is_q ? 0 : s.dim, s.dim);
+            const bool kept = is_v && !s.norms_values;
             const std::vector<double> dx =
-                rms_norm_back(std::span(in.qkv).subspan(at, s.dim), is_v ? std::span<const float>{} : norm, dy);
+                kept ? dy
+                     : rms_norm_back(std::span(in.qkv).subspan(at, s.dim), is_v ? std::span<const float>{} : norm, dy);
             for (size_t i = 0; i < s.dim; ++i) {
                 double& out = dqkv.expected[at + i];
                 out = (is_v && s.raw_keys ? out : 0) + dx[i];  // the key's was there before
@@ -101,6 +109,7 @@ QkNormRopeShape shape_of(const Shape& s) {
             .stride = s.stride(),
             .owns_kv = s.kv_heads > 0,
             .values_are_keys = s.raw_keys,
+            .norms_values = s.norms_values,
             .rows = s.tokens + 1};
 }
 
@@ -133,9 +142,10 @@ std::vector<Case> cases_of(Launch (*launch)(const Shape&), std::vector<Array> (*
     std::vector<Case> out;
     for (const Shape& s : {Shape{.heads = 4, .kv_heads = 2, .dim = 256, .tokens = 15},
                            Shape{.heads = 2, .kv_heads = 2, .dim = 36, .tokens = 17, .raw_keys = true},
+                           Shape{.heads = 4, .kv_heads = 1, .dim = 32, .tokens = 9, .norms_values = false},
                            Shape{.heads = 3, .kv_heads = 0, .dim = 512, .tokens = 2}}) {
-        out.push_back({.shape = format("{}/{} heads of {}, {} tokens{}", s.heads, s.kv_heads, s.dim, s.tokens,
-                                       s.raw_keys ? ", values from keys" : ""),
+        out.push_back({.shape = format("{}/{} heads of {}, {} tokens{}{}", s.heads, s.kv_heads, s.dim, s.tokens,
+                                       s.raw_keys ? ", values from keys" : "", s.norms_values ? "" : ", raw values"),
                        .limit = 1e-5,
                        .launches = {launch(s)},
                        .arrays = [s, arrays](Random& random) { return arrays(s, random); }});

@@ -14,6 +14,7 @@ struct QkNormRopeShape {
     uint32_t stride = 0;  // of a row of qkv: q, then k, then v
     bool owns_kv = true;
     bool values_are_keys = false;  // v is the raw k
+    bool norms_values = true;      // else v stays as it is
     float eps = 1e-6f;
     uint32_t rows = 0;
 
@@ -26,6 +27,7 @@ struct QkNormRopeShape {
         c.kKOffset = heads.q_width();
         c.kVOffset = heads.q_width() + (values_are_keys ? 0 : heads.kv_width());
         c.kEps = eps;
+        c.kNormsValues = norms_values;
         return c;
     }
 };

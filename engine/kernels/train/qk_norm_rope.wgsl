@@ -1,5 +1,5 @@
 // qk_norm_rope — qk_norm_rope_store.wgsl for training: what the norms read stays where it is, and positions begin anew with each example.
-//   q = rope(rms(qkv's q; q_norm));  k = rope(rms(k; k_norm));  v = rms(v)
+//   q = rope(rms(qkv's q; q_norm));  k = rope(rms(k; k_norm));  v = rms(v), or v where kNormsValues is 0
 // qkv: [tokens, kStride] with q at 0, k at kKOffset, v at kVOffset (the same as k's where values are the raw keys).
 // q: [tokens, heads, dim]. kv: [tokens, 2, kv_heads, dim], keys then values. norms: [2, dim]. rates: as in qk_norm_rope_store.wgsl.
 // places: of each token its position in its example, and where that begins.
@@ -12,6 +12,7 @@ override kStride: u32;
 override kKOffset: u32 = 0u;
 override kVOffset: u32 = 0u;
 override kEps: f32 = 1e-6;
+override kNormsValues: u32 = 1u;
 const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
@@ -44,7 +45,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     for (var i = t; i < kHeadDim; i += kThreads) { sum += qkv[base + i] * qkv[base + i]; }
     let r = 1.0 / sqrt(sum_workgroup(sum, t, kThreads) / f32(kHeadDim) + kEps);
     if (is_v) {
-        for (var i = t; i < kHeadDim; i += kThreads) { kv[out + i] = qkv[base + i] * r; }
+        for (var i = t; i < kHeadDim; i += kThreads) { kv[out + i] = qkv[base + i] * select(1.0, r, kNormsValues == 1u); }
         return;
     }
     let pairs = kHeadDim / 2u;

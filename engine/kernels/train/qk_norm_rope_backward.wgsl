@@ -11,6 +11,7 @@ override kStride: u32;
 override kKOffset: u32 = 0u;
 override kVOffset: u32 = 0u;
 override kEps: f32 = 1e-6;
+override kNormsValues: u32 = 1u;  // 0: values were kept as they are (never where they are the raw keys)
 const kThreads = 64u;
 
 @group(0) @binding(0) var<storage, read> step: Step;
@@ -68,6 +69,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
         }
     }
     workgroupBarrier();
+    if (is_v && kNormsValues == 0u) {
+        for (var i = t; i < kHeadDim; i += kThreads) { dqkv[base + i] = weighted[i]; }
+        return;
+    }
     var squares = 0.0;
     var products = 0.0;
     for (var i = t; i < kHeadDim; i += kThreads) {

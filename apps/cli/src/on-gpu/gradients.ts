@@ -13,8 +13,8 @@ const fixtures = path.join(root, 'tests', 'data', 'fixtures');
 
 // Layers are computed twice or kept: both ways have to be right. LAPIDARY_THOROUGH=1 adds those whose layers the first two
 // have as well.
-const everyday = { 'tiny-e2b-q4_0': true, 'tiny-moe-q4km': false };
-const all = { ...everyday, 'tiny-31b-q4km': true, 'tiny-e2b-q4km': false };
+const everyday = { 'tiny-e2b-q4_0': true, 'tiny-moe-q4km': false, 'tiny-gemma3-4b-blob-q4km': false };
+const all = { ...everyday, 'tiny-31b-q4km': true, 'tiny-e2b-q4km': false, 'tiny-gemma3-27b-q4km': true };
 
 for (const [name, checkpointing] of Object.entries(thorough ? all : everyday)) {
     const how = checkpointing ? 'with' : 'without';
