@@ -58,7 +58,7 @@ Adapter rounded(Adapter adapter) {
 }
 
 TEST_F(WriteAdapterTest, EveryFormatGivesBackTheSameBits) {
-    for (const char* name : {"tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km"}) {
+    for (const char* name : {"tiny-e2b-q4km", "tiny-e2b-q4_0", "tiny-31b-q4km", "tiny-moe-q4km", "tiny-gemma3-q4km"}) {
         const auto loaded = testing::load_model(std::string("tests/data/fixtures/") + name + ".gguf");
         ASSERT_TRUE(loaded) << loaded.error().message;
         const auto fixture = testing::read_lora_fixture(name);
@@ -82,6 +82,24 @@ TEST_F(WriteAdapterTest, EveryFormatGivesBackTheSameBits) {
         ASSERT_TRUE(half) << half.error().message;
         expect_same(half->adapter, rounded(fixture->adapter));
     }
+}
+
+// Gemma 3 has been called three things by transformers: what is written is what its small models are called today, and all
+// three are read.
+TEST_F(WriteAdapterTest, NamesTheModulesOfGemma3AsTransformersDoes) {
+    const auto gemma3 = testing::load_model("tests/data/fixtures/tiny-gemma3-q4km.gguf");
+    ASSERT_TRUE(gemma3) << gemma3.error().message;
+    const Adapter adapter = random_adapter(*gemma3->table, {Target::q}, 4, 2, 1);
+    const auto files = *write_peft(adapter, *gemma3->table, Dtype::f32);
+    const std::string weights = text(files[1].bytes);
+    EXPECT_TRUE(weights.contains("\"base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight\""));
+    EXPECT_FALSE(weights.contains("language_model"));
+    const auto gguf = *write_gguf(adapter, *gemma3->table, TensorType::f32);
+    EXPECT_TRUE(text(gguf).contains("gemma3"));
+    expect_same(read_adapter(gguf, {}, *gemma3->table)->adapter, adapter);
+    const auto other = read_adapter(gguf, {}, *model->table);
+    ASSERT_FALSE(other);
+    EXPECT_TRUE(other.error().message.contains("'gemma3'")) << other.error().message;
 }
 
 TEST_F(WriteAdapterTest, PeftKeepsMixedRanksAlphasAndGlobals) {
