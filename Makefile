@@ -1,5 +1,5 @@
 # Lapidary's front door. Every target installs and builds what it needs first, and is quick when nothing changed.
-.PHONY: help run test test-browsers test-packages build docs bench fuzz lint format setup debian clean
+.PHONY: help run test test-real test-browsers test-packages build docs bench fuzz lint format setup debian clean
 
 SHELL := /bin/bash
 # Where tools/setup puts Node.js when the one that is here is too old.
@@ -23,6 +23,9 @@ test: build/asan/CMakeCache.txt ## every test, native and WebAssembly
 
 test-packages: build ## the library as npm packs it, in projects of Vite, webpack, esbuild, Next.js, Node, TypeScript
 	@tools/test-packages
+
+test-real: build ## the engine on the weights of Gemma 3 270M, which pip fetches once; LAPIDARY_THOROUGH=1 for all of it
+	@tools/test-real
 
 test-browsers: build ## the app in Firefox, WebKitGTK and Chromium, and every kernel in Firefox
 	@tools/test-browsers
