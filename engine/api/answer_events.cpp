@@ -1,5 +1,8 @@
 #include "api/answer_events.h"
 
+#include "api/canvas.h"
+#include "base/edition.h"
+
 namespace lapidary::api {
 namespace {
 
@@ -24,13 +27,16 @@ AssistantMessage message_of(const infer::ChatAnswer& answer) {
 }
 
 SessionGenerateResult result_of(const infer::GenerateStats& stats, uint64_t seed) {
+    Json canvas;
+    if (has_everything() && stats.canvases > 0) canvas = canvas_stats(stats);
     return {.finish_reason = stats.finish == infer::Finish::stop ? "stop" : "length",
             .prompt_tokens = stats.prompt_tokens,
             .cached_tokens = stats.cached_tokens,
             .completion_tokens = stats.completion_tokens,
             .prompt_ms = stats.prompt_ms,
             .completion_ms = stats.completion_ms,
-            .seed = int64_t(seed)};
+            .seed = int64_t(seed),
+            .canvas = std::move(canvas)};
 }
 
 std::vector<Logprob> logprobs(const tokenizer::Tokenizer& tokenizer, std::span<const sample::TokenScore> scores) {

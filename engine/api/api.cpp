@@ -71,6 +71,8 @@ Api::Methods Api::workshop_methods() {
         {"gpu.bandwidth", &Api::gpu_bandwidth},
         {"session.profile", &Api::session_profile},
         {"session.logits", &Api::session_logits},
+        {"session.canvas_logits", &Api::session_canvas_logits},
+        {"session.diffuse", &Api::session_diffuse},
         {"session.perplexity", &Api::session_perplexity},
         {"session.save", &Api::session_save},
         {"session.restore", &Api::session_restore},

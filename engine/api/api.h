@@ -89,7 +89,8 @@ struct OpenTraining {
     bool busy = false;
 };
 
-struct Generation;  // generate_method.cpp
+struct Generation;        // generate_method.cpp
+struct SessionBenchArgs;  // messages/session.h
 
 class Api {
   public:
@@ -168,8 +169,12 @@ class Api {
     Task<Result<Reply>> session_embed(Call& call);  // embed_methods.cpp
     Task<Result<Reply>> session_score(Call& call);
     Task<Result<Reply>> session_perplexity(Call& call);
-    Task<Result<Reply>> session_bench(Call& call);  // bench_method.cpp
+    Task<Result<Reply>> session_bench(Call& call);                                                  // bench_method.cpp
+    Task<Result<Reply>> bench_canvas(Call& call, OpenSession& open, const SessionBenchArgs& args);  // canvas_bench.cpp
     Task<Result<Reply>> session_profile(Call& call);
+    // canvas_methods.cpp
+    Task<Result<Reply>> session_canvas_logits(Call& call);
+    Task<Result<Reply>> session_diffuse(Call& call);
     // session_state.cpp
     Task<Result<Reply>> session_save(Call& call);
     Task<Result<Reply>> session_restore(Call& call);

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/median.h"
 #include "api/messages/session.h"
+#include "base/edition.h"
 #include "infer/gpu_runner.h"
 #include "model/memory.h"
 #include "sample/random.h"
@@ -47,9 +48,11 @@ Task<Result<Reply>> Api::session_bench(Call& call) {
     const auto depth = uint32_t(args.depth);
     const auto runs = uint32_t(args.runs);
     Runner& runner = open->session->runner();
-    if (uint64_t(depth) + std::max(prompt, 2 * decode) > runner.context()) {
+    const bool by_canvas = has_everything() && config->diffusion;
+    if (!by_canvas && uint64_t(depth) + std::max(prompt, 2 * decode) > runner.context()) {
         co_return fail(Code::limit, "a context of {} tokens is too short for this", runner.context());
     }
+    if (has_everything() && config->diffusion) co_return co_await bench_canvas(call, *open, args);
     const std::vector<int32_t> tokens = any_tokens(*config, depth + prompt);
     const auto at_depth = [&]() -> Task<Status> {
         open->session->reset();

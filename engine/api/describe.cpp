@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "api/canvas.h"
 #include "base/edition.h"
 #include "base/sort_few.h"
 #include "chat/markers.h"
@@ -72,6 +73,7 @@ void describe_config(const model::Config& config, ModelDescription& out) {
             .count = config.experts.count, .used = config.experts.used, .feed_forward = config.experts.ffn};
     }
     if (config.embedding) out.embedding_size = config.embedding->size;
+    if (has_everything() && config.diffusion) out.diffusion = describe_diffusion(*config.diffusion);
     const model::SamplingHints& hints = config.sampling;
     if (hints.temperature || hints.top_k || hints.top_p) {
         out.sampling = SamplingHints{.temperature = hints.temperature, .top_k = hints.top_k, .top_p = hints.top_p};
@@ -88,6 +90,7 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
         memory["kv_cache_at_" + std::to_string(positions)] = cache;
         memory["total_at_" + std::to_string(positions)] = weights + cache;
     }
+    if (has_everything() && config.diffusion) memory["canvas"] = canvas_bytes(config);
     // May stay in the file (model.load), which costs time instead.
     if (table.per_layer_token_embd.present()) memory["per_layer_embeddings"] = table.per_layer_token_embd.bytes();
     out.parameters = int64_t(model::weight_elements(table));

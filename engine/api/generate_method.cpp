@@ -4,6 +4,7 @@
 
 #include "api/answer_events.h"
 #include "api/api.h"
+#include "api/canvas.h"
 #include "api/chat_prompt.h"
 #include "api/sampling_args.h"
 #include "base/edition.h"
@@ -155,11 +156,17 @@ void listen(Generation& generation, std::function<bool(int32_t)> feed) {
     };
 }
 
+// That an answer needs behind its prompt: a token, or a canvas of them.
+uint32_t least_room(const model::Config& config) {
+    return has_everything() && config.diffusion ? config.diffusion->canvas : 1;
+}
+
 // Appends what was answered before. False: there is no room, and the policy is to stop there.
 Result<bool> fit(Generation& generation, infer::Prompt& prompt, uint32_t context) {
     prompt.tokens.insert(prompt.tokens.end(), generation.answered.begin(), generation.answered.end());
     generation.options.answered = uint32_t(generation.answered.size());
-    return prompt.tokens.size() < context || generation.overflow != Overflow::stop;
+    const bool fits = prompt.tokens.size() + least_room(*generation.config) <= context;
+    return fits || generation.overflow != Overflow::stop;
 }
 
 infer::GenerateStats no_room(const infer::Prompt& prompt, const Generation& generation) {
@@ -184,6 +191,9 @@ Status Api::prepare(Call& call, OpenSession& open, Generation& out) {
     out.options.top_logprobs = uint32_t(out.args.logprobs.value_or(0));
     const auto progress = progress_of(call);
     out.listener.on_prompt = [progress](uint32_t done, uint32_t total) { progress(done, total); };
+    if (has_everything() && out.config->diffusion) {
+        out.options.canvas = TRY(canvas_settings(out.args, *out.config->diffusion));
+    }
     out.listener.is_end = [tokenizer = out.tokenizer](int32_t token) { return tokenizer->is_end_of_generation(token); };
     return {};
 }
@@ -224,7 +234,14 @@ Task<Result<Reply>> Api::generate_text(Call& call, OpenSession& open, Generation
         tell(answer.feed(token), {token});
         return !answer.stopped();
     });
-    const bool room = CO_TRY(fit(generation, prompt, open.session->runner().context()));
+    if (has_everything() && generation.args.drafts) {
+        generation.listener.on_draft = [&](const infer::CanvasDraft& draft) {
+            emit(call, draft_event(draft, generation.listener.is_end,
+                                   [&](auto tokens, auto& ends) { return answer.draft(tokens, ends); }));
+        };
+    }
+    const uint32_t context = open.session->runner().context();
+    const bool room = CO_TRY(fit(generation, prompt, context));
     const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt), generation.options,
                                                                      generation.listener, breathe_for(call)))
                             : no_room(prompt, generation);
@@ -271,7 +288,8 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     if (generation.overflow == Overflow::slide) {
         // Room for the answer that was asked for, or a quarter of the context; never so much that little else fits.
         const uint32_t wanted = generation.options.max_tokens > 0 ? generation.options.max_tokens : context / 4;
-        const size_t room = std::max(std::min<size_t>(wanted, context / 2), generation.answered.size() + 1);
+        const size_t room = std::max(std::min<size_t>(wanted, context / 2),
+                                     generation.answered.size() + least_room(*generation.config));
         prompt = CO_TRY(sliding_chat_prompt(*generation.tokenizer, conversation, render,
                                             context - std::min<size_t>(room, context), media));
     } else {
@@ -318,6 +336,12 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
         answer.feed(token);
         return !answer.stopped();
     });
+    if (has_everything() && generation.args.drafts) {
+        generation.listener.on_draft = [&](const infer::CanvasDraft& draft) {
+            emit(call, draft_event(draft, generation.listener.is_end,
+                                   [&](auto tokens, auto& ends) { return answer.draft(tokens, ends); }));
+        };
+    }
     const bool room = CO_TRY(fit(generation, prompt.prompt, context));
     const auto stats = room ? CO_TRY(co_await open.session->generate(std::move(prompt.prompt), generation.options,
                                                                      generation.listener, breathe_for(call)))

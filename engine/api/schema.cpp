@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/messages/adapter.h"
+#include "api/messages/canvas.h"
 #include "api/messages/data.h"
 #include "api/messages/generate.h"
 #include "api/messages/gpu.h"
@@ -122,7 +123,7 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
         method<MediaArgs, Nothing>("media.close", "Prompts can use it no more; a session keeps what it has read.")),
     method<SessionCreateArgs, SessionCreateResult>("session.create", "A context to run a model in."),
     method<SessionGenerateArgs, SessionGenerateResult, TextEvent, ContentEvent, ReasoningEvent, ToolCallEvent,
-           ArgumentsEvent, InvalidToolCallEvent, TokensEvent, Progress>(
+           ArgumentsEvent, InvalidToolCallEvent, TokensEvent, DraftEvent, Progress>(
         "session.generate", "A prompt or a conversation in, an answer out, token by token."),
     with_bytes(method<SessionEmbedArgs, SessionEmbedResult, Progress>(
                    "session.embed",
@@ -137,6 +138,15 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
     workshop(with_bytes(method<SessionLogitsArgs, SessionLogitsResult, Progress>("session.logits",
                                                                                  "The logits of every position, "
                                                                                  "in the sink."),
+                        kIds)),
+    workshop(
+        with_bytes(method<SessionCanvasLogitsArgs, SessionCanvasLogitsResult, Progress>(
+                       "session.canvas_logits",
+                       "The logits of canvases behind a prompt, each but the first conditioned on the one before it, "
+                       "in the sink."),
+                   "token ids as int32, little-endian: the prompt's, then those of the canvases")),
+    workshop(with_bytes(method<SessionDiffuseArgs, SessionDiffuseResult>(
+                            "session.diffuse", "Settles canvases with numbers that are given, and tells every step."),
                         kIds)),
     workshop(with_bytes(method<SessionPerplexityArgs, SessionPerplexityResult, Progress>("session.perplexity",
                                                                                          "How surprising a "
@@ -203,7 +213,8 @@ void collect(const Nested& message, Direction direction, std::vector<Part>& out)
 }
 
 // Those that only a TypeScript type mentions.
-constexpr const Nested* kMentioned[] = {&kNested<Logprob>, &kNested<MessageToolCall>};
+constexpr const Nested* kMentioned[] = {&kNested<Logprob>, &kNested<MessageToolCall>, &kNested<CanvasStats>,
+                                        &kNested<CanvasBench>};
 
 std::vector<Part> all_parts() {
     std::vector<Part> out;

@@ -71,7 +71,8 @@ TEST_P(SynthTest, SaysAsMuchAsItIsAskedFor) {
     EXPECT_EQ(answer.json["completion_tokens"], 12);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SynthTest, ::testing::Values("tiny-e2b", "tiny-31b", "tiny-one", "tiny-moe"),
+INSTANTIATE_TEST_SUITE_P(All, SynthTest,
+                         ::testing::Values("tiny-e2b", "tiny-31b", "tiny-one", "tiny-moe", "tiny-diffusion"),
                          testing::parameter_name);
 
 TEST(SynthMethod, RefusesWhatDoesNotExist) {

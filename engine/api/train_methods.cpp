@@ -123,6 +123,12 @@ Result<std::shared_ptr<OpenTraining>> Api::take_training(Id train) const {
 Task<Result<std::unique_ptr<train::Backend>>> Api::training_backend(const Call& call, OpenModel& model,
                                                                     const lora::Adapter& adapter, uint32_t longest,
                                                                     std::string_view backend, bool checkpointing) {
+    if (CO_TRY(model.config())->diffusion) {
+        co_return fail(
+            Code::unsupported,
+            "a model that writes by canvases cannot be trained here: it learns by denoising, not from the next "
+            "token");
+    }
     if (backend.empty()) backend = model.gpu_weights != nullptr ? "gpu" : "cpu";
     if (backend == "gpu" && model.gpu_weights != nullptr) {
         co_return CO_TRY(co_await train::GpuBackend::create(

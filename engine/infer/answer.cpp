@@ -7,6 +7,27 @@ std::string TextAnswer::finish() {
     return text + stops_.finish();
 }
 
+std::string TextAnswer::draft(std::span<const int32_t> tokens, std::vector<size_t>& ends) const {
+    TextAnswer copy = *this;
+    std::string text;
+    for (const int32_t token : tokens) {
+        text += copy.feed(token);
+        ends.push_back(text.size());
+    }
+    return text;
+}
+
+std::string ChatAnswer::draft(std::span<const int32_t> tokens, std::vector<size_t>& ends) const {
+    ChatAnswer copy = *this;
+    copy.on_event_ = nullptr;
+    copy.content_.clear();
+    for (const int32_t token : tokens) {
+        copy.feed(token);
+        ends.push_back(copy.content_.size());
+    }
+    return std::move(copy.content_);
+}
+
 ChatAnswer::ChatAnswer(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, chat::ParserOptions options,
                        std::vector<std::string> stops, OnEvent on_event)
     : tokenizer_(tokenizer),

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class TextAnswer {
     std::string feed(int32_t token) { return stops_.feed(decoder_.feed(token)); }
     std::string finish();
     [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+    // What these tokens would add if they came next; where what each adds ends, in bytes.
+    [[nodiscard]] std::string draft(std::span<const int32_t> tokens, std::vector<size_t>& ends) const;
 
   private:
     tokenizer::StreamDecoder decoder_;
@@ -47,6 +50,9 @@ class ChatAnswer {
     [[nodiscard]] bool is_content(int32_t token) const { return !tokenizer_->is_marker(token) && parser_.in_content(); }
     // Until further notice nobody is told; the message grows all the same.
     void set_silent(bool silent) { silent_ = silent; }
+
+    // The same, of the content; what the tokens would do to thoughts and calls is not told.
+    [[nodiscard]] std::string draft(std::span<const int32_t> tokens, std::vector<size_t>& ends) const;
 
     // What has been told so far.
     [[nodiscard]] const std::string& content() const { return content_; }

@@ -20,6 +20,7 @@ struct ProgramsByKey {
     std::map<std::pair<uint32_t, uint8_t>, gpu::Id> layers;  // by block size and depth
     std::map<std::pair<uint32_t, uint32_t>, gpu::Id> heads;  // by first row and rows
     std::map<uint8_t, gpu::Id> decodes;                      // by how the next token is chosen
+    std::map<bool, gpu::Id> canvas_steps;                    // by whether there was a step before
 };
 
 class GpuAdapters {

@@ -7,7 +7,7 @@
 
 namespace lapidary::infer {
 
-gpu::Tensor GpuOps::experts(const Experts& e, gpu::Tensor h) {
+GpuOps::Routed GpuOps::route(const Experts& e, gpu::Tensor h) {
     const model::ExpertConfig& moe = config().experts;
     const GpuLayer& w = model_.layers[e.layer];
     const uint32_t d = config().width;
@@ -26,6 +26,14 @@ gpu::Tensor GpuOps::experts(const Experts& e, gpu::Tensor h) {
                                    .rows = rows_});
     const gpu::Tensor xn = program_.scratch("xn", rows_, d);
     norm_rows(h, e.norm, xn);
+    return {.ids = ids, .weights = weights, .x = xn};
+}
+
+gpu::Tensor GpuOps::experts(const Experts& e, gpu::Tensor h) {
+    const model::ExpertConfig& moe = config().experts;
+    const GpuLayer& w = model_.layers[e.layer];
+    const uint32_t d = config().width;
+    const auto [ids, weights, xn] = route(e, h);
     kernels::ExpertRows rows{.ids = ids, .count = moe.count, .used = moe.used};
     const gpu::Tensor ff = program_.scratch("experts' ff", rows_ * moe.used, moe.ffn);
     multiply({.w = &w.expert_gate_up, .y = ff, .epilogue = kernels::GeluGate{}, .out = moe.ffn, .experts = rows},

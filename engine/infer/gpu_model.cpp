@@ -220,6 +220,17 @@ std::vector<float> GpuModel::head_norms(uint32_t layer) const {
     return norms;
 }
 
+Task<Status> GpuModel::fill_self_conditioning(Loader& loader) {
+    const model::SelfConditioning& w = table_->self_conditioning;
+    if (!w.gate.present()) co_return Status{};
+    if (kernels::format_of(w.gate.type) != kernels::format_of(w.up.type)) {
+        co_return fail(Code::unsupported, "'{}' and '{}' are stored in different types", w.gate.name, w.up.name);
+    }
+    self_conditioning.gate_up = CO_TRY(co_await loader.matrix({&w.gate, &w.up}));
+    self_conditioning.down = CO_TRY(co_await loader.matrix({&w.down}));
+    co_return co_await loader.vector(w.norm);
+}
+
 Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
     token_embd = CO_TRY(co_await loader.matrix({&table_->token_embd}));
     output = CO_TRY(co_await loader.matrix({&table_->output}));
@@ -230,6 +241,7 @@ Task<Status> GpuModel::fill(Loader& loader, TablePlace place) {
     if (has_everything()) {
         dense_first = CO_TRY(co_await loader.matrix({&table_->dense.first}));
         dense_second = CO_TRY(co_await loader.matrix({&table_->dense.second}));
+        CO_TRY(co_await fill_self_conditioning(loader));
     }
     for (const model::LayerWeights& layer : table_->layers) layers.push_back(CO_TRY(co_await loader.layer(layer)));
     CO_TRY(co_await loader.per_layer_table(table_->per_layer_token_embd, place));

@@ -65,6 +65,10 @@ class GpuModel {
     kernels::Weights per_layer_model_proj;
     std::vector<GpuLayer> layers;
     kernels::Weights dense_first, dense_second;  // of a model of embeddings
+    struct {
+        kernels::Weights gate_up;  // gate's rows, then up's
+        kernels::Weights down;
+    } self_conditioning;  // of a model that writes by canvases
 
     [[nodiscard]] const kernels::Weights& head() const { return output.pieces.empty() ? token_embd : output; }
 
@@ -75,6 +79,7 @@ class GpuModel {
 
     struct Loader;
     Task<Status> fill(Loader& loader, TablePlace place);
+    Task<Status> fill_self_conditioning(Loader& loader);
 
     gpu::Device& device_;
     std::shared_ptr<const model::Config> config_;

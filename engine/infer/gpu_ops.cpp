@@ -112,6 +112,10 @@ void GpuOps::multiply(const Weights& w, Tensor x, Tensor y, kernels::Epilogue ep
     multiply({.w = &w, .y = y, .epilogue = std::move(epilogue)}, {.ready = x});
 }
 
+void GpuOps::multiply_gated(const Weights& w, Tensor x, Tensor y) {
+    multiply({.w = &w, .y = y, .epilogue = kernels::GeluGate{}, .out = y.cols}, {.ready = x});
+}
+
 uint32_t GpuOps::multiply(Product p, const Activation& x) {
     const Weights& w = *p.w;
     if (p.takes_all_rows() && w.pieces.size() > 1) {

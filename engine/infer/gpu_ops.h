@@ -12,7 +12,7 @@
 
 namespace lapidary::infer {
 
-class GpuOps final : public Ops {
+class GpuOps : public Ops {
   public:
     // rows: tokens that go through the layers together, at most. adapters: none, or those in use.
     GpuOps(kernels::Program& program, const GpuModel& model, const SessionTensors& tensors, uint32_t context,
@@ -34,11 +34,29 @@ class GpuOps final : public Ops {
     // y = W · x with x as floats: of the model's other matrices, for whoever embeds tokens or wants logits.
     void multiply(const kernels::Weights& w, gpu::Tensor x, gpu::Tensor y,
                   kernels::Epilogue epilogue = kernels::Store{});
+    // y = gelu(gate · x) ⊙ (up · x), of a matrix with gate's rows and then up's.
+    void multiply_gated(const kernels::Weights& w, gpu::Tensor x, gpu::Tensor y);
     // What the adapters in use add to that.
     void adapt(LinearOf which, gpu::Tensor x, gpu::Tensor y);
     [[nodiscard]] bool is_adapted(LinearOf which) const {
         return adapters_ != nullptr && adapters_->updates(which).rank > 0;
     }
+
+  protected:
+    // Which experts each row goes to, with which weights, and what they read.
+    struct Routed {
+        gpu::Tensor ids, weights, x;
+    };
+    Routed route(const Experts& experts, gpu::Tensor h);
+
+    [[nodiscard]] const model::Config& config() const { return model_.config(); }
+
+    kernels::Program& program_;
+    const GpuModel& model_;
+    const SessionTensors& t_;
+    uint32_t context_;
+    uint32_t rows_;
+    GpuAdapters* adapters_;
 
   private:
     // A product's matrices and result: where the result's rows begin in a row of y, and what is done with them.
@@ -55,7 +73,6 @@ class GpuOps final : public Ops {
         [[nodiscard]] bool takes_all_rows() const { return is_gelu_gate(epilogue) || experts.has_value(); }
     };
 
-    [[nodiscard]] const model::Config& config() const { return model_.config(); }
     [[nodiscard]] bool is_fused() const { return rows_ == 1 && adapters_ == nullptr; }
     [[nodiscard]] bool takes_limbs(const kernels::Weights& w) const;
     [[nodiscard]] bool makes_its_x(const kernels::Weights& w) const;
@@ -89,12 +106,6 @@ class GpuOps final : public Ops {
     void qk_norm_rope_store(const Attention& attention, gpu::Tensor qkv);
     Splits flash_decode(const Attention& attention, gpu::Tensor qkv);
 
-    kernels::Program& program_;
-    const GpuModel& model_;
-    const SessionTensors& t_;
-    uint32_t context_;
-    uint32_t rows_;
-    GpuAdapters* adapters_;
     gpu::Tensor inputs_ = {};      // [rows, layers · P]
     gpu::Tensor rope_table_ = {};  // (cos, sin) of every pair at the token, of full and of sliding layers
 };

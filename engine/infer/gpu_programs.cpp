@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/edition.h"
 #include "infer/embedding.h"
 #include "infer/gpu_ops.h"
+#include "infer/grouped_ops.h"
 #include "infer/head.h"
 
 namespace lapidary::infer {
@@ -56,6 +58,10 @@ Task<Result<std::unique_ptr<GpuPrograms>>> GpuPrograms::create(std::shared_ptr<G
     longest.only_measure();
     const uint32_t block = *std::ranges::find_if(kBlocks, [&](uint32_t size) { return size >= options.block; });
     out->record_layers(longest, block, Depth::all);
+    if (has_everything() && out->config().diffusion) {
+        out->canvas_ = CO_TRY(CanvasTensors::create(out->resources_, *out->model_));
+        out->record_canvas_step(longest, true);
+    }
     CO_TRY(longest.reserve());
     CO_TRY(co_await out->layers(1, Depth::all, cancel));
     CO_TRY(co_await out->resources_.device().sync(cancel));
@@ -112,7 +118,18 @@ kernels::Program GpuPrograms::begin(Cancel cancel) {
 }
 
 void GpuPrograms::record_layers(kernels::Program& program, uint32_t block, Depth depth) {
-    GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
+    // Of the models with experts that everybody can load, prompts go to them token by token.
+    const bool grouped = has_everything() && config().diffusion && block > 1;
+    if (grouped) {
+        GroupedOps ops(program, *model_, t_, options_.context, block, adapters_);
+        record_layers(program, ops, block, depth);
+    } else {
+        GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
+        record_layers(program, ops, block, depth);
+    }
+}
+
+void GpuPrograms::record_layers(kernels::Program& program, GpuOps& ops, uint32_t block, Depth depth) {
     const Embedded embedded = embed(program, ops, *model_, t_, block, adapters_);
     run_layers(ops, layer_source(), ops.begin(embedded.h, embedded.inputs),
                {.kv = t_.kv, .context = options_.context, .depth = depth, .normed = t_.xn});
@@ -126,7 +143,7 @@ LayerSource GpuPrograms::layer_source() const {
 
 void GpuPrograms::record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows) {
     GpuOps ops(program, *model_, t_, options_.context, rows, adapters_);
-    infer::head(program, ops, *model_, t_, x, rows);
+    infer::head(program, ops, *model_, x, t_.logits, rows);
 }
 
 Task<Result<gpu::Id>> GpuPrograms::layers(uint32_t block, Depth depth, Cancel cancel) {

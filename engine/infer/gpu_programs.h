@@ -5,8 +5,10 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "infer/canvas_tensors.h"
 #include "infer/gpu_adapters.h"
 #include "infer/gpu_model.h"
 #include "infer/gpu_sampler.h"
@@ -16,6 +18,8 @@
 #include "model/runner.h"
 
 namespace lapidary::infer {
+
+class GpuOps;
 
 struct GpuOptions {
     uint32_t context = 4096;
@@ -67,6 +71,10 @@ class GpuPrograms {
     Task<Result<gpu::Id>> choice(SampleMode mode, Cancel cancel);
     // One token through everything, and the next one chosen.
     Task<Result<gpu::Id>> decode(SampleMode mode, Cancel cancel);
+    // A step of a canvas (gpu_canvas.cpp), whose tensors are there if the model writes by canvases.
+    Task<Result<gpu::Id>> canvas_step(bool conditioned, Cancel cancel);
+    [[nodiscard]] size_t canvas_dispatches() const { return canvas_dispatches_; }
+    [[nodiscard]] const CanvasTensors* canvas_tensors() const { return canvas_ ? &*canvas_ : nullptr; }
     // What decode recorded for the most likely token; empty before.
     [[nodiscard]] const std::vector<kernels::Program::Labelled>& greedy_commands() const { return greedy_commands_; }
 
@@ -76,6 +84,8 @@ class GpuPrograms {
     void record_layers(kernels::Program& program, uint32_t block, Depth depth);
     void record_soft_layers(kernels::Program& program, uint32_t block, Depth depth, Sight sight);
     [[nodiscard]] LayerSource layer_source() const;
+    void record_layers(kernels::Program& program, GpuOps& ops, uint32_t block, Depth depth);
+    void record_canvas_step(kernels::Program& program, bool conditioned);
     void record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows);
 
     std::shared_ptr<GpuModel> model_;
@@ -84,6 +94,8 @@ class GpuPrograms {
     SessionTensors t_;
     // Of images and sounds, once there is one: [512, d], and [512] of (position, first key, end of keys, sequence).
     gpu::Tensor soft_ = {}, seen_sliding_ = {}, seen_full_ = {};
+    std::optional<CanvasTensors> canvas_;
+    size_t canvas_dispatches_ = 0;  // of a step, once one is recorded
     ProgramsByKey programs_;
     std::map<SampleMode, gpu::Id> choices_;
     std::vector<kernels::Program::Labelled> greedy_commands_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "base/edition.h"
 #include "base/sort_few.h"
 
 namespace lapidary::infer {
@@ -12,7 +13,10 @@ namespace lapidary::infer {
 Task<Result<std::unique_ptr<GpuRunner>>> GpuRunner::create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                            Cancel cancel) {
     auto programs = CO_TRY(co_await GpuPrograms::create(std::move(model), options, std::move(cancel)));
-    co_return std::unique_ptr<GpuRunner>(new GpuRunner(std::move(programs)));
+    std::unique_ptr<GpuRunner> out(new GpuRunner(std::move(programs)));
+    if (has_everything() && out->programs_->canvas_tensors() != nullptr)
+        out->canvas_ = std::make_unique<GpuCanvas>(*out);
+    co_return out;
 }
 
 void GpuRunner::truncate(uint32_t length) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/started.h"
+#include "infer/gpu_canvas.h"
 #include "infer/gpu_programs.h"
 #include "lora/adapter.h"
 #include "model/runner.h"
@@ -40,6 +41,8 @@ class GpuRunner final : public Runner {
     Task<Result<std::optional<int32_t>>> next_token(sample::Allowed allowed, Cancel cancel) override;
     Task<Status> end_stream(uint32_t accepted) override;
 
+    GpuCanvas* canvas() override { return canvas_.get(); }
+
     // Greedy continuation that does not leave the GPU unless it has to: `count` steps after `token`, read back at the end.
     Task<Result<std::vector<int32_t>>> decode_greedy(int32_t token, uint32_t count, Cancel cancel);
 
@@ -57,6 +60,8 @@ class GpuRunner final : public Runner {
     [[nodiscard]] uint64_t bytes() const { return programs_->bytes(); }
 
   private:
+    friend class GpuCanvas;
+
     explicit GpuRunner(std::unique_ptr<GpuPrograms> programs) : programs_(std::move(programs)) {}
 
     [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
@@ -90,6 +95,7 @@ class GpuRunner final : public Runner {
     void read_chosen(const Cancel& cancel);
 
     std::unique_ptr<GpuPrograms> programs_;
+    std::unique_ptr<GpuCanvas> canvas_;  // of a model that writes by canvases
     std::optional<Stream> stream_;
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position written since the last time everything was forgotten

@@ -5,8 +5,8 @@
 
 namespace lapidary::infer {
 
-// t.logits[0 …] = the head's logits of `rows` rows of x
-void head(kernels::Program& program, GpuOps& ops, const GpuModel& model, const SessionTensors& t, gpu::Tensor x,
+// logits[0 …] = the head's of `rows` rows of x
+void head(kernels::Program& program, GpuOps& ops, const GpuModel& model, gpu::Tensor x, gpu::Tensor logits,
           uint32_t rows);
 
 }  // namespace lapidary::infer

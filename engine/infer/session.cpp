@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/checksum.h"
+#include "base/edition.h"
+#include "infer/canvas_settling.h"
 
 namespace lapidary::infer {
 namespace {
@@ -123,7 +125,13 @@ Task<Result<GenerateStats>> Session::generate(Prompt prompt, GenerateOptions opt
     stats.cached_tokens = runner_->position();
     // A runner that can choose tokens does, unless someone wants to see the choice.
     const bool streams = !listener.on_score && runner_->can_stream(options.sampling);
-    const auto wanted = streams ? LogitsWanted::kept : LogitsWanted::last;
+    CanvasRunner* const canvas = has_everything() ? runner_->canvas() : nullptr;
+    if (canvas != nullptr && size + canvas->length() > runner_->context()) {
+        co_return fail(Code::limit,
+                       "the prompt has {} tokens and the context holds {}: there is no room for a canvas of {}",
+                       size, runner_->context(), canvas->length());
+    }
+    const auto wanted = canvas != nullptr ? LogitsWanted::none : streams ? LogitsWanted::kept : LogitsWanted::last;
     std::vector<float> logits = CO_TRY(co_await prefill(prompt, wanted, listener, breathe));
     stats.prompt_ms = clock_() - started;
     const double answered = clock_();
@@ -132,6 +140,8 @@ Task<Result<GenerateStats>> Session::generate(Prompt prompt, GenerateOptions opt
         stats.completion_ms = clock_() - answered;
         return stats;
     };
+    if (canvas != nullptr)
+        co_return finish(CO_TRY(co_await write_canvases(*canvas, options, listener, stats, breathe)));
     if (streams) {
         const auto why = CO_TRY(co_await take_stream(options, listener, stats, breathe));
         if (why) co_return finish(*why);
@@ -187,6 +197,37 @@ Task<Result<std::optional<Finish>>> Session::take_stream(const GenerateOptions& 
     CO_TRY(std::move(status));
     CO_TRY(std::move(ended));
     co_return why;
+}
+
+Task<Result<Finish>> Session::write_canvases(CanvasRunner& canvas, const GenerateOptions& options,
+                                             const GenerateListener& listener, GenerateStats& stats, Breathe breathe) {
+    const uint32_t length = canvas.length();
+    while (runner_->context() - runner_->position() >= length) {
+        const uint32_t position = runner_->position();
+        const auto numbers = [&](uint32_t step) -> Result<CanvasNumbers> {
+            return canvas_numbers(options.sampling.seed, position, step, length, runner_->vocabulary());
+        };
+        const auto noise = numbers(0)->noise;
+        CanvasSettling settling{.settings = options.canvas, .start = {noise.begin(), noise.end()}, .numbers = numbers};
+        if (listener.on_draft) {
+            settling.view = CanvasView::draft;
+            settling.on_step = [&](uint32_t step, const CanvasOutcome& outcome) {
+                listener.on_draft({.tokens = outcome.argmax,
+                                   .accept = outcome.accept,
+                                   .step = step,
+                                   .max_steps = options.canvas.max_steps});
+            };
+        }
+        const SettledCanvas settled = CO_TRY(co_await settle_canvas(canvas, std::move(settling), breathe));
+        ++stats.canvases;
+        stats.canvas_steps += settled.steps;
+        stats.margins.include(settled.margins);
+        for (const int32_t token : settled.tokens) {
+            if (const auto why = end_of(token, options, listener, stats)) co_return *why;
+        }
+        CO_TRY(co_await append(settled.tokens, LogitsWanted::none, breathe));
+    }
+    co_return Finish::length;
 }
 
 Task<Result<Finish>> Session::sample_answer(std::vector<float> logits, const GenerateOptions& options,

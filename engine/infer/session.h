@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lora/adapter.h"
+#include "model/canvas_runner.h"
 #include "model/runner.h"
 #include "sample/logprobs.h"
 #include "sample/sampler.h"
@@ -42,6 +43,8 @@ struct GenerateOptions {
     uint32_t answered = 0;
     // How many of the most likely tokens `on_score` is told with each token of the answer.
     uint32_t top_logprobs = 0;
+    // Of a model that writes by canvases.
+    CanvasSettings canvas;
 };
 
 enum class Finish : uint8_t {
@@ -56,6 +59,18 @@ struct GenerateStats {
     uint32_t completion_tokens = 0;  // the token that ended the answer included, and what was answered before
     double prompt_ms = 0;
     double completion_ms = 0;
+    // Of a model that writes by canvases.
+    uint32_t canvases = 0;
+    uint32_t canvas_steps = 0;
+    CanvasMargins margins;
+};
+
+// A canvas while it settles.
+struct CanvasDraft {
+    std::span<const int32_t> tokens;  // the most likely ones
+    std::span<const uint8_t> accept;  // which of them the step has accepted
+    uint32_t step = 0;                // from 1
+    uint32_t max_steps = 0;
 };
 
 // What generation tells while it runs.
@@ -68,6 +83,8 @@ struct GenerateListener {
     std::function<void(const sample::TokenScore&)> on_score;
     // A token of the answer; false stops.
     std::function<bool(int32_t token)> on_token;
+    // What may become of the answer's next tokens, of a model that writes by canvases; nobody need listen.
+    std::function<void(const CanvasDraft&)> on_draft;
     // Ends the answer; it is not passed to on_token.
     std::function<bool(int32_t token)> is_end;
 };
@@ -121,6 +138,9 @@ class Session {
                                                     GenerateStats& stats, Breathe breathe);
     Task<Result<Finish>> sample_answer(std::vector<float> logits, const GenerateOptions& options,
                                        const GenerateListener& listener, GenerateStats& stats, Breathe breathe);
+    // The answer by a model that writes by canvases: each becomes part of the context when it has settled.
+    Task<Result<Finish>> write_canvases(CanvasRunner& canvas, const GenerateOptions& options,
+                                        const GenerateListener& listener, GenerateStats& stats, Breathe breathe);
     Task<Result<std::vector<float>>> append(std::span<const int32_t> tokens, LogitsWanted wanted, Breathe breathe);
     // The next piece of the prompt behind `at`: text of at most `most` tokens, or one soft part, or what is left of it.
     Task<Result<std::vector<float>>> append_piece(const Prompt& prompt, size_t at, size_t most, LogitsWanted wanted,

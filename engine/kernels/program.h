@@ -43,6 +43,8 @@ class Program {
         add(op);
         std::swap(step, step_);
     }
+    // Of everything from here on.
+    void count_rows_by(gpu::Tensor step) { step_ = step; }
     // A tensor for as long as the program runs; which buffer it gets is decided when the program is compiled.
     gpu::Tensor scratch(std::string_view name, uint32_t rows, uint64_t cols);
     // The same by its bytes.

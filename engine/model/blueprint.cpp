@@ -20,6 +20,7 @@ struct Member {
     uint32_t layers, period, width, heads, kv_sliding, kv_full, ffn, per_layer, shared, window, context;
     uint32_t wider_shared = 1;  // how many times wider the FFN of a layer that shares K and V is
     ExpertConfig experts = {};
+    uint32_t canvas = 0;  // tokens of a canvas; 0: it writes token by token
 };
 
 // Every `period`-th layer attends to everything, the others slide.
@@ -28,6 +29,22 @@ constexpr Member kFamily[] = {
     {"E4B", kPublished, 42, 6, 2560, 8, 2, 2, 10240, 256, 18, 512, 131072},
     {"12B", kPublished, 48, 6, 3840, 16, 8, 1, 15360, 0, 0, 1024, 262144},
     {"26B-A4B", kPublished, 30, 6, 2816, 16, 8, 2, 2112, 0, 0, 1024, 262144, 1, {.count = 128, .used = 8, .ffn = 704}},
+    {"diffusion-26B-A4B",
+     kPublished,
+     30,
+     6,
+     2816,
+     16,
+     8,
+     2,
+     2112,
+     0,
+     0,
+     1024,
+     262144,
+     1,
+     {.count = 128, .used = 8, .ffn = 704},
+     256},
     {"31B", kPublished, 60, 6, 5376, 32, 16, 4, 21504, 0, 0, 1024, 262144},
     // Not published: the same features in a few megabytes.
     {"tiny-e2b", kTiny, 8, 4, 256, 4, 1, 1, 512, 64, 4, 32, 4096, 2},
@@ -35,6 +52,7 @@ constexpr Member kFamily[] = {
     {"tiny-one", kTiny, 1, 1, 256, 2, 1, 1, 256, 0, 0, 32, 4096},
     {"tiny-wide", kTiny, 2, 2, 5120, 4, 2, 1, 4608, 0, 0, 32, 4096},
     {"tiny-moe", kTiny, 3, 3, 256, 4, 2, 1, 256, 0, 0, 32, 4096, 1, {.count = 8, .used = 2, .ffn = 256}},
+    {"tiny-diffusion", kTiny, 3, 3, 256, 4, 2, 1, 256, 0, 0, 32, 4096, 1, {.count = 8, .used = 2, .ffn = 256}, 16},
 };
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -68,6 +86,7 @@ void list_layer(const Config& config, uint32_t index, BlueprintOptions options, 
     add("ffn_down.weight", {layer.ffn, d});
     add("post_ffw_norm.weight", {d});
     if (config.family == Family::gemma4) add("layer_output_scale.weight", {1});
+    if (config.diffusion) add("enc_layer_output_scale.weight", {1});
     if (const uint64_t p = config.per_layer_width; p > 0) {
         add("inp_gate.weight", {d, p});
         add("proj.weight", {p, d});
@@ -100,6 +119,11 @@ Result<Config> family_config(std::string_view variant) {
     const Member& member = *found;
     Config config;
     config.name = "Gemma 4 " + std::string(member.variant);
+    if (member.canvas > 0) {
+        config.name = std::string(member.variant);
+        config.architecture = "diffusion-gemma";
+        config.diffusion = DiffusionConfig{.canvas = member.canvas};
+    }
     config.variant = std::string(member.variant);
     config.width = member.width;
     config.vocabulary = member.scale.vocabulary;
@@ -134,6 +158,13 @@ std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions
         out.push_back({"dense_2.weight", {d, embedding->hidden}});
         out.push_back({"dense_3.weight", {embedding->hidden, embedding->size}});
     }
+    if (config.diffusion) {
+        const uint64_t ffn = config.layers.front().ffn;
+        out.push_back({"self_cond_pre_norm.weight", {d}});
+        out.push_back({"self_cond_gate.weight", {d, ffn}});
+        out.push_back({"self_cond_up.weight", {d, ffn}});
+        out.push_back({"self_cond_down.weight", {ffn, d}});
+    }
     for (const LayerConfig& layer : config.layers) {
         if (layer.sliding || config.family == Family::gemma3) continue;
         out.push_back({"rope_freqs.weight", {layer.head_dim / 2}});
@@ -150,7 +181,7 @@ std::vector<TensorBlueprint> list_tensors(const Config& config, BlueprintOptions
 
 void write_metadata(const Config& config, gguf::Writer& writer) {
     if (config.family == Family::gemma3) return write_gemma3_metadata(config, writer);
-    const auto key = [](const char* name) { return "gemma4." + std::string(name); };
+    const auto key = [&](const char* name) { return config.architecture + "." + name; };
     std::vector<uint32_t> kv_heads;
     std::vector<uint32_t> ffn;
     std::vector<bool> sliding;
@@ -163,7 +194,7 @@ void write_metadata(const Config& config, gguf::Writer& writer) {
         (layer.sliding ? sliding_dim : full_dim) = layer.head_dim;
     }
     if (sliding_dim == 0) sliding_dim = full_dim;  // both are always told
-    writer.set_string("general.architecture", "gemma4");
+    writer.set_string("general.architecture", config.architecture);
     writer.set_string("general.name", config.name);
     writer.set_u32(key("block_count"), uint32_t(config.layers.size()));
     writer.set_u32(key("context_length"), config.context_length);
@@ -191,6 +222,16 @@ void write_metadata(const Config& config, gguf::Writer& writer) {
         writer.set_u32(key("expert_used_count"), config.experts.used);
         writer.set_u32(key("expert_feed_forward_length"), config.experts.ffn);
     }
+    if (!config.diffusion) return;
+    const CanvasSettings& s = config.diffusion->settings;
+    writer.set_bool(key("attention.causal"), false);
+    writer.set_u32("diffusion.canvas_length", config.diffusion->canvas);
+    writer.set_u32("diffusion.eb_max_steps", s.max_steps);
+    writer.set_f32("diffusion.eb_t_min", s.t_min);
+    writer.set_f32("diffusion.eb_t_max", s.t_max);
+    writer.set_f32("diffusion.eb_entropy_bound", s.entropy_bound);
+    writer.set_u32("diffusion.eb_stability_threshold", s.stability_threshold);
+    writer.set_f32("diffusion.eb_confidence_threshold", s.confidence_threshold);
 }
 
 }  // namespace lapidary::model

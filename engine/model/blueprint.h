@@ -14,6 +14,7 @@ namespace lapidary::model {
 // "E2B", "E4B", "12B", "26B-A4B", "31B", in capitals or not; and five that nobody published, with the same features in
 // a few megabytes: "tiny-e2b", "tiny-31b", "tiny-one" (a single layer, for what is not about the model: quick also on GPUs
 // that take long to compile), "tiny-wide" (rows too long for one workgroup), "tiny-moe".
+// "diffusion-26b-a4b" and "tiny-diffusion" write by canvases.
 // Of Gemma 3 "gemma3-270m", "gemma3-1b", …, "embeddinggemma", and "tiny-gemma3" and "tiny-embedding".
 Result<Config> family_config(std::string_view variant);
 

@@ -18,6 +18,7 @@ constexpr int64_t kMaxFfn = 1 << 20;
 constexpr int64_t kMaxContext = 1 << 26;
 constexpr int64_t kMaxVocabulary = 1 << 22;
 constexpr int64_t kMaxExperts = 4096;
+constexpr int64_t kMaxCanvas = 512;  // as many tokens go through the layers together
 
 // Reads the keys of an architecture, `gemma4.*` for one, with errors that name the key.
 class KeyReader {
@@ -203,6 +204,7 @@ Status read_experts(const KeyReader& keys, Config& config) {
 }
 
 constexpr std::string_view kEmbeddingArchitecture = "gemma-embedding";
+constexpr std::string_view kDiffusionArchitecture = "diffusion-gemma";
 
 bool is_gemma3_architecture(std::string_view architecture) {
     return architecture == "gemma3" || architecture == kEmbeddingArchitecture;
@@ -280,7 +282,9 @@ std::string variant_name(const Config& config) {
     if (layers == 35 && config.width == 1536 && config.is_small()) return "E2B";
     if (layers == 42 && config.width == 2560 && config.is_small()) return "E4B";
     if (layers == 48 && config.width == 3840) return "12B";
-    if (layers == 30 && config.width == 2816 && config.experts.count > 0) return "26B-A4B";
+    if (layers == 30 && config.width == 2816 && config.experts.count > 0) {
+        return config.diffusion ? "diffusion-26B-A4B" : "26B-A4B";
+    }
     if (layers == 60 && config.width == 5376) return "31B";
     return "custom";
 }
@@ -316,6 +320,29 @@ Status read_gemma3(const gguf::Header& header, const KeyReader& keys, const Tens
     const bool is_27b = config.layers.size() == 62;
     const uint32_t scaled_by = is_27b ? std::max(config.width / layer.heads, 1u) : layer.head_dim;
     config.attention_scale = 1 / std::sqrt(float(scaled_by));
+    return {};
+}
+
+// Keys without a prefix; only the length of a canvas has to be there.
+Status read_diffusion(const gguf::Header& header, Config& config) {
+    const KeyReader keys(header, "diffusion");
+    DiffusionConfig out{.canvas = TRY(keys.integer("canvas_length", 1, kMaxCanvas))};
+    CanvasSettings& s = out.settings;
+    s.max_steps = TRY(keys.integer_or("eb_max_steps", 1, kMaxCanvasSteps, s.max_steps));
+    s.t_min = TRY(keys.number_or("eb_t_min", 1e-6, 100, s.t_min));
+    s.t_max = TRY(keys.number_or("eb_t_max", 1e-6, 100, s.t_max));
+    s.entropy_bound = TRY(keys.number_or("eb_entropy_bound", 0, 1e6, s.entropy_bound));
+    s.stability_threshold = TRY(keys.integer_or("eb_stability_threshold", 0, kMaxCanvasSteps, s.stability_threshold));
+    s.confidence_threshold = TRY(keys.number_or("eb_confidence_threshold", 0, 100, s.confidence_threshold));
+    if (s.t_min > s.t_max) {
+        return fail(Code::bad_file, "the metadata key 'diffusion.eb_t_min' is above 'diffusion.eb_t_max'");
+    }
+    if (config.shared_kv_layers > 0 || config.per_layer_width > 0) {
+        return fail(
+            Code::unsupported,
+            "a diffusion model with shared keys and values or per-layer embeddings, which no DiffusionGemma has");
+    }
+    config.diffusion = out;
     return {};
 }
 
@@ -383,6 +410,7 @@ Result<Config> read_config(const gguf::Header& header, const TensorFacts& facts)
         }
     } else {
         TRY(read_experts(keys, config));
+        if (has_everything() && config.architecture == kDiffusionArchitecture) TRY(read_diffusion(header, config));
     }
     TRY(read_suppressed(header, config));
     if (is_gemma3) suppress_rows_without_text(header, config);
@@ -407,8 +435,9 @@ Status check_architecture(const gguf::Header& header) {
     if (*architecture == "gemma4-assistant") {
         return fail(Code::unsupported, "this is a Gemma 4 drafter (gemma4-assistant), which is not supported yet");
     }
-    if (*architecture == "diffusion-gemma") {
-        return fail(Code::unsupported, "this is DiffusionGemma (diffusion-gemma), which is not supported yet");
+    if (*architecture == kDiffusionArchitecture) {
+        if (!has_everything()) return fail(Code::needs_everything, "this is DiffusionGemma");
+        return {};
     }
     if (*architecture == "gemma3n") {
         return fail(Code::unsupported,
@@ -421,8 +450,8 @@ Status check_architecture(const gguf::Header& header) {
     }
     if (*architecture != "gemma4") {
         return fail(Code::unsupported,
-                    "this is a '{}' model; Lapidary runs Gemma 4 ('gemma4'), Gemma 3 ('gemma3') and EmbeddingGemma "
-                    "('gemma-embedding')",
+                    "this is a '{}' model; Lapidary runs Gemma 4 ('gemma4'), DiffusionGemma ('diffusion-gemma'), "
+                    "Gemma 3 ('gemma3') and EmbeddingGemma ('gemma-embedding')",
                     printable(*architecture));
     }
     return {};

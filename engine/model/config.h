@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/canvas_settings.h"
 #include "base/error.h"
 #include "gguf/file.h"
 
@@ -44,6 +45,12 @@ enum class Family : uint8_t { gemma4, gemma3 };
 // How the states of all tokens become the one vector of a text.
 enum class Pooling : uint8_t { mean, first, last };
 
+// What makes a model one that settles a canvas of tokens at a time: what the file recommends for that.
+struct DiffusionConfig {
+    uint32_t canvas = 0;  // tokens of a canvas
+    CanvasSettings settings;
+};
+
 // What makes a model one of embeddings: every token sees all others, or those near it, and the pooled state goes through
 // two matrices.
 struct EmbeddingConfig {
@@ -69,6 +76,7 @@ struct Config {
     std::string variant;  // "E2B", "E4B", "12B", "26B-A4B", "31B"; "270M", "1B", … of Gemma 3; or "custom"
     Family family = Family::gemma4;
     std::optional<EmbeddingConfig> embedding;  // a model of embeddings, not of text
+    std::optional<DiffusionConfig> diffusion;  // a model that writes by canvases
     uint32_t width = 0;                        // d: the residual stream
     uint32_t vocabulary = 0;
     uint32_t context_length = 0;

@@ -60,8 +60,12 @@ struct Published {
 
 // Counts that loaders of the real files print.
 constexpr Published kPublished[] = {
-    {"E2B", 601, 4'647'450'147, true},       {"E4B", 720, 7'518'069'290, true},   {"12B", 667, 11'907'350'576, false},
-    {"26B-A4B", 658, 25'233'142'046, false}, {"31B", 833, 30'697'345'596, false},
+    {"E2B", 601, 4'647'450'147, true},
+    {"E4B", 720, 7'518'069'290, true},
+    {"12B", 667, 11'907'350'576, false},
+    {"26B-A4B", 658, 25'233'142'046, false},
+    {"diffusion-26B-A4B", 692, 25'250'987'068, false},
+    {"31B", 833, 30'697'345'596, false},
 };
 
 TEST(Family, ReadsBackEveryMemberWithItsPublishedCounts) {
@@ -181,7 +185,6 @@ struct Architecture {
 TEST(Config, RefusesEveryOtherArchitectureByName) {
     for (const auto& [name, type, words] : {
              Architecture{"gemma4-assistant", "model", "drafter (gemma4-assistant), which is not supported yet"},
-             Architecture{"diffusion-gemma", "model", "DiffusionGemma (diffusion-gemma), which is not supported yet"},
              Architecture{"llama", "model", "this is a 'llama' model"},
              Architecture{"clip", "mmproj", "projector"},
              Architecture{"gemma4", "adapter", "LoRA adapter"},
@@ -300,6 +303,38 @@ TEST(Weights, PromptsHaveTheirOwnOutputScaleWhereTheFileHasOne) {
     size_t seen = 0;
     weights->for_each([&](const Weight& weight) { seen += size_t{weight.name.contains(".enc_layer_output_scale")}; });
     EXPECT_EQ(seen, 1u);
+}
+
+TEST(Diffusion, ReadsItsSettingsAndRefusesWrongOnes) {
+    Draft file = draft("tiny-diffusion");
+    file.metadata.remove("diffusion.eb_max_steps");
+    file.metadata.set_f32("diffusion.eb_entropy_bound", 0.25f);
+    const Config config = *read_config(file.header());
+    ASSERT_TRUE(config.diffusion);
+    EXPECT_EQ(config.diffusion->canvas, 16u);
+    EXPECT_EQ(config.diffusion->settings.max_steps, 48u);
+    EXPECT_EQ(config.diffusion->settings.entropy_bound, 0.25f);
+    EXPECT_FLOAT_EQ(config.diffusion->settings.temperature(48), 0.8f);
+
+    file.metadata.set_f32("diffusion.eb_t_min", 2);
+    EXPECT_EQ(read_config(file.header()).error().code, Code::bad_file);
+    Draft endless = draft("tiny-diffusion");
+    endless.metadata.remove("diffusion.canvas_length");
+    EXPECT_NE(read_config(endless.header()).error().message.find("diffusion.canvas_length"), std::string::npos);
+    endless.metadata.set_u32("diffusion.canvas_length", 100000);
+    EXPECT_EQ(read_config(endless.header()).error().code, Code::bad_file);
+}
+
+TEST(Diffusion, FindsItsWeightsInBothDialects) {
+    Draft file = draft("tiny-diffusion");
+    EXPECT_EQ(weights_of(file.header())->self_conditioning.norm.name, "self_cond_pre_norm.weight");
+    file.tensor("self_cond_pre_norm.weight").name = "self_cond_norm.weight";
+    const auto weights = *weights_of(file.header());
+    EXPECT_EQ(weights.self_conditioning.norm.name, "self_cond_norm.weight");
+    EXPECT_EQ(weights.layers[0].output_scale(Region::prompt).name, "blk.0.enc_layer_output_scale.weight");
+    EXPECT_EQ(weights.layers[0].output_scale(Region::canvas).name, "blk.0.layer_output_scale.weight");
+    file.drop("self_cond_down.weight");
+    EXPECT_EQ(weights_of(file.header()).error().code, Code::missing_tensor);
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ inline constexpr int32_t kPadToken = 0;
 using PutState = std::function<Task<Status>(Bytes piece)>;
 using GetState = std::function<Task<Result<Bytes>>(uint64_t size)>;
 
+class CanvasRunner;
+
 class Runner {
   public:
     Runner() = default;
@@ -103,6 +105,9 @@ class Runner {
     // Ends the stream and forgets what was chosen beyond the first `accepted` tokens. The last of those may not have
     // gone through the model yet: position() says what the runner holds.
     virtual Task<Status> end_stream(uint32_t accepted);
+
+    // Of a model that writes by canvases (model/canvas_runner.h); null: it writes token by token. The runner owns it.
+    virtual CanvasRunner* canvas() { return nullptr; }
 };
 
 inline Task<Result<std::vector<float>>> Runner::run_soft(SoftTokens /*soft*/, LogitsWanted /*wanted*/,

@@ -23,7 +23,7 @@ struct Content {
 Content content_of(const Config& config, const TensorBlueprint& tensor) {
     const std::string_view name = tensor.name;
     const float of_row = 1 / std::sqrt(float(tensor.ne[0]));
-    if (name.ends_with(".layer_output_scale.weight")) return {.centre = 1};
+    if (name.ends_with("layer_output_scale.weight")) return {.centre = 1};
     // Gemma 4 does not divide q · k by √dim. Small weights in the norm of k keep the products near 1 all the same.
     if (name.ends_with(".attn_k_norm.weight") && config.attention_scale == 1)
         return {.centre = of_row, .deviation = of_row / 20};

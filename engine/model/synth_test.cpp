@@ -228,11 +228,12 @@ TEST(Synth, RefusesOtherNamesAndListsItsOwn) {
     const auto plan = plan_synth("270m", Mix::q4_k_m);
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code, Code::not_found);
-    EXPECT_EQ(
-        plan.error().message,
-        "there is no Gemma '270m'; there are E2B, E4B, 12B, 26B-A4B, 31B, tiny-e2b, tiny-31b, tiny-one, "
-        "tiny-wide, tiny-moe, gemma3-270m, gemma3-1b, gemma3-4b, gemma3-12b, gemma3-27b, embeddinggemma, tiny-gemma3, "
-        "tiny-embedding");
+    EXPECT_EQ(plan.error().message,
+              "there is no Gemma '270m'; there are E2B, E4B, 12B, 26B-A4B, diffusion-26B-A4B, 31B, tiny-e2b, tiny-31b, "
+              "tiny-one, "
+              "tiny-wide, tiny-moe, tiny-diffusion, gemma3-270m, gemma3-1b, gemma3-4b, gemma3-12b, gemma3-27b, "
+              "embeddinggemma, tiny-gemma3, "
+              "tiny-embedding");
 }
 
 }  // namespace

@@ -159,8 +159,10 @@ void WeightTable::for_each(const std::function<void(const Weight&)>& visit) cons
     const auto visit_present = [&](const Weight& weight) {
         if (weight.present()) visit(weight);
     };
-    for (const Weight* weight : {&token_embd, &output, &output_norm, &rope_freqs, &per_layer_token_embd,
-                                 &per_layer_model_proj, &per_layer_proj_norm, &dense.first, &dense.second}) {
+    for (const Weight* weight :
+         {&token_embd, &output, &output_norm, &rope_freqs, &per_layer_token_embd, &per_layer_model_proj,
+          &per_layer_proj_norm, &dense.first, &dense.second, &self_conditioning.norm, &self_conditioning.gate,
+          &self_conditioning.up, &self_conditioning.down}) {
         visit_present(*weight);
     }
     for (const LayerWeights& layer : layers) {
@@ -186,6 +188,15 @@ Result<WeightTable> find_weights(const Config& config, const TensorLookup& looku
         const uint64_t hidden = embedding->hidden;
         table.dense.first = TRY(find.required("", {"dense_2.weight", "dense.0.weight"}, {d, hidden}));
         table.dense.second = TRY(find.required("", {"dense_3.weight", "dense.1.weight"}, {hidden, embedding->size}));
+    }
+    if (config.diffusion) {
+        const uint64_t ffn = config.layers.front().ffn;
+        SelfConditioning& sc = table.self_conditioning;
+        sc.norm = TRY(find.required("", {"self_cond_pre_norm.weight", "self_cond_norm.weight"}, {d}));
+        sc.gate = TRY(find.required("", {"self_cond_gate.weight"}, {d, ffn}));
+        sc.up = TRY(find.required("", {"self_cond_up.weight"}, {d, ffn}));
+        sc.down = TRY(find.required("", {"self_cond_down.weight"}, {ffn, d}));
+        table.peft_prefix = "model.decoder.";
     }
     for (const LayerConfig& layer : config.layers) {
         if (layer.sliding || config.family == Family::gemma3) continue;

@@ -76,6 +76,14 @@ struct DenseWeights {
     Weight second;  // [size, hidden]
 };
 
+// What a canvas is told about the step before, as one more feed-forward network: of a model that writes by canvases.
+struct SelfConditioning {
+    Weight norm;  // [d]
+    Weight gate;  // [f, d]
+    Weight up;    // [f, d]
+    Weight down;  // [d, f]
+};
+
 struct WeightTable {
     std::string architecture = "gemma4";                // the model's: what an adapter in a GGUF file says it is for
     std::string peft_prefix = "model.language_model.";  // where the layers are in the class people load it with
@@ -87,6 +95,7 @@ struct WeightTable {
     Weight per_layer_model_proj;                        // [P·L, d]
     Weight per_layer_proj_norm;                         // [P]
     DenseWeights dense;                                 // only of a model of embeddings
+    SelfConditioning self_conditioning;                 // only of a model that writes by canvases
     std::vector<LayerWeights> layers;
 
     [[nodiscard]] const Weight& head() const { return output.present() ? output : token_embd; }

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/edition.h"
 #include "model/memory.h"
+#include "reference/canvas.h"
 #include "reference/ops.h"
 
 namespace lapidary::reference {
@@ -34,6 +36,14 @@ Forward::Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<co
     per_layer_proj_norm_ = std::move(small.per_layer_proj_norm);
     rope_full_ = std::move(small.rope_full);
     rope_sliding_ = std::move(small.rope_sliding);
+    self_conditioning_norm_ = std::move(small.self_conditioning_norm);
+    if (has_everything() && config_->diffusion) canvas_ = std::make_unique<Canvas>(*this);
+}
+
+Forward::~Forward() = default;
+
+CanvasRunner* Forward::canvas() {
+    return canvas_.get();
 }
 
 void Forward::truncate(uint32_t length) {
@@ -161,16 +171,23 @@ Task<Result<std::vector<float>>> Forward::run_block(std::span<const int32_t> tok
 Task<Result<std::vector<float>>> Forward::run_rows(std::vector<float> h, std::span<const int32_t> tokens,
                                                    std::span<const Row> rows, Breathe breathe) {
     const std::vector<float> inputs = per_layer_inputs(tokens, h);  // [t, layers, P]
+    CO_TRY(co_await run_layers(h, rows, inputs, model::Region::prompt, std::move(breathe)));
+    position_ += uint32_t(tokens.size());
+    co_return h;
+}
+
+Task<Status> Forward::run_layers(std::span<float> h, std::span<const Row> rows, std::span<const float> inputs,
+                                 model::Region region, Breathe breathe) {
     for (uint32_t layer = 0; layer < config_->layers.size(); ++layer) {
+        const LayerVectors& vectors = vectors_[layer];
         trace(layer, h);
         attention_block(layer, rows, h);
         ffn_block(layer, h);
         per_layer_block(layer, inputs, h);
-        for (float& v : h) v *= vectors_[layer].output_scale;
+        for (float& v : h) v *= region == model::Region::canvas ? vectors.canvas_output_scale : vectors.output_scale;
         if (breathe) CO_TRY(co_await breathe());
     }
-    position_ += uint32_t(tokens.size());
-    co_return h;
+    co_return Status{};
 }
 
 // h = token_embd[id] · sqrt(d)

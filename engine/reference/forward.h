@@ -22,10 +22,13 @@ using HiddenTrace = std::function<void(uint32_t layer, std::span<const float> hi
 // "pooled", and behind each matrix, "dense2" and "dense3".
 using EmbeddingTrace = std::function<void(std::string_view stage, std::span<const float> values)>;
 
+class Canvas;
+
 class Forward final : public Runner {
   public:
     Forward(std::shared_ptr<const model::Config> config, std::shared_ptr<const model::WeightTable> table,
             std::shared_ptr<const Weights> weights, uint32_t context);
+    ~Forward() override;
 
     [[nodiscard]] uint32_t vocabulary() const override { return config_->vocabulary; }
     [[nodiscard]] uint32_t context() const override { return context_; }
@@ -43,10 +46,14 @@ class Forward final : public Runner {
 
     Task<Status> set_adapters(std::span<const lora::Active> active) override;
 
+    CanvasRunner* canvas() override;
+
     void set_trace(HiddenTrace trace) { trace_ = std::move(trace); }
     void set_trace(EmbeddingTrace trace) { embedding_trace_ = std::move(trace); }
 
   private:
+    friend class Canvas;
+
     // A token of a block: its place in its text, that of its key in the cache, and where its text's keys are that it may
     // see where there is no window.
     struct Row {
@@ -79,6 +86,9 @@ class Forward final : public Runner {
     void trace(std::string_view stage, std::span<const float> values) const;
     std::vector<float> embeddings(std::span<const int32_t> tokens) const;
     std::vector<float> per_layer_inputs(std::span<const int32_t> tokens, std::span<const float> h) const;
+    // h through all layers; their keys and values are appended to the caches.
+    Task<Status> run_layers(std::span<float> h, std::span<const Row> rows, std::span<const float> inputs,
+                            model::Region region, Breathe breathe);
     void attention_block(uint32_t layer, std::span<const Row> rows, std::span<float> h);
     void ffn_block(uint32_t layer, std::span<float> h) const;
     std::vector<float> dense_ffn(uint32_t layer, std::span<const float> u) const;
@@ -110,8 +120,10 @@ class Forward final : public Runner {
     std::vector<LayerVectors> vectors_;
     std::vector<float> output_norm_;
     std::vector<float> per_layer_proj_norm_;
+    std::vector<float> self_conditioning_norm_;
     std::vector<double> rope_full_;
     std::vector<double> rope_sliding_;
+    std::unique_ptr<Canvas> canvas_;
 };
 
 }  // namespace lapidary::reference

@@ -22,12 +22,17 @@ SmallWeights decode_small(const model::Config& config, const model::WeightTable&
                        .post_ffw_norm_2 = decoded(layer.post_ffw_norm_2)};
         // Scaling queries in their norm scales what they give with every key.
         for (float& value : v.q_norm) value *= config.attention_scale;
-        const model::Weight& scale = layer.output_scale(model::Region::prompt);
-        if (scale.present()) v.output_scale = decoded(scale)[0];
+        const auto scale_of = [&](model::Region region) {
+            const model::Weight& scale = layer.output_scale(region);
+            return scale.present() ? decoded(scale)[0] : 1.0f;
+        };
+        v.output_scale = scale_of(model::Region::prompt);
+        v.canvas_output_scale = scale_of(model::Region::canvas);
         out.layers.push_back(std::move(v));
     }
     out.output_norm = decoded(table.output_norm);
     out.per_layer_proj_norm = decoded(table.per_layer_proj_norm);
+    out.self_conditioning_norm = decoded(table.self_conditioning.norm);
     for (const model::LayerConfig& layer : config.layers) {
         if (layer.sliding) {
             out.rope_sliding = rope_frequencies(layer.head_dim, config.rope_base_sliding, {});

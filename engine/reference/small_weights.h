@@ -14,12 +14,14 @@ struct LayerVectors {
     std::vector<float> attn_norm, q_norm, k_norm, post_attention_norm, ffn_norm, post_ffw_norm, post_norm;
     std::vector<float> router_scale, expert_down_scale, pre_ffw_norm_2, post_ffw_norm_1, post_ffw_norm_2;
     float output_scale = 1;
+    float canvas_output_scale = 1;
 };
 
 struct SmallWeights {
     std::vector<LayerVectors> layers;
     std::vector<float> output_norm;
     std::vector<float> per_layer_proj_norm;
+    std::vector<float> self_conditioning_norm;
     std::vector<double> rope_full;  // [head_dim / 2]: the angle a position adds to each pair
     std::vector<double> rope_sliding;
 };

@@ -220,6 +220,10 @@ class Planner {
             tell(prefix + lapidary::format("choice {}", int(mode)), TRY(now(programs->choice(mode, {}))));
         }
         TRY(decoding(*programs, prefix));
+        if (programs->canvas_tensors() != nullptr) {
+            tell(prefix + "canvas, first step", TRY(now(programs->canvas_step(false, {}))));
+            tell(prefix + "canvas, step", TRY(now(programs->canvas_step(true, {}))));
+        }
         if (!with_adapter) return {};
         infer::enable_gpu_adapters();
         const lora::Active active{.adapter = std::make_shared<lora::Adapter>(adapter_for(*config_, *table_))};

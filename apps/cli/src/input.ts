@@ -20,6 +20,15 @@ export async function readBinaryFile(file: string): Promise<Buffer> {
     }
 }
 
+/** A list of token ids as little-endian int32. */
+export async function readTokens(file: string): Promise<number[]> {
+    const bytes = await readBinaryFile(file);
+    if (bytes.length % 4 !== 0) {
+        throw new LapidaryError('bad_file', `'${file}' is not a list of 4-byte token ids: it has ${bytes.length} bytes`);
+    }
+    return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readInt32LE(i * 4));
+}
+
 export async function readStandardInput(signal: AbortSignal): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;

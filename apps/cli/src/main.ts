@@ -12,6 +12,7 @@ import { addInspect } from './commands/inspect.js';
 import { addLogits } from './commands/logits.js';
 import { addModels } from './commands/models.js';
 import { addBench } from './commands/bench.js';
+import { addDiffuse } from './commands/diffuse.js';
 import { addPerplexity } from './commands/perplexity.js';
 import { addPull } from './commands/pull.js';
 import { addQuantize } from './commands/quantize.js';
@@ -69,6 +70,7 @@ function createProgram(interrupts: Interrupts, stderr: Stream): Command {
     addPerplexity(program, interrupts);
     addLogits(program, interrupts);
     addEncode(program, interrupts);
+    addDiffuse(program, interrupts);
     addSynth(program, interrupts);
     addGradcheck(program, interrupts);
     addSelfTest(program, interrupts);

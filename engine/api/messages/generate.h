@@ -53,6 +53,8 @@ struct SessionGenerateArgs {
     Json continue_tokens;
     std::vector<AdapterUse> adapters;
     bool report_tokens = false;
+    Json diffusion;
+    bool drafts = false;
 };
 inline constexpr char kTokenIds[] = "readonly number[]";
 ARGUMENTS(
@@ -102,7 +104,10 @@ ARGUMENTS(
     ADAPTERS,
     MEMBER(report_tokens,
            "with messages: events tokens, every token of the answer but the one that ends it, for "
-           "continue_tokens. Events text always have them"));
+           "continue_tokens. Events text always have them"),
+    MEMBER(diffusion, "of a model that writes by canvases: the settings that are not its file's")
+        .as("DiffusionSettings"),
+    MEMBER(drafts, "of such a model: events draft, of every step"));
 
 struct TokenLogprob {
     int64_t token = 0;
@@ -218,6 +223,7 @@ struct SessionGenerateResult {
     std::optional<AssistantMessage> message;
     std::optional<int64_t> dropped_messages;
     std::optional<int64_t> stopped_by;
+    Json canvas;
 };
 MESSAGE(SessionGenerateResult, MEMBER(text, "the whole answer, without thoughts"),
         MEMBER(finish_reason, "").as("'stop' | 'length' | 'tool_calls'"), MEMBER(prompt_tokens, "that the prompt had"),
@@ -226,6 +232,7 @@ MESSAGE(SessionGenerateResult, MEMBER(text, "the whole answer, without thoughts"
         MEMBER(completion_ms, "for writing the answer"), MEMBER(seed, "that was used"),
         MEMBER(message, "of a conversation: what to add to it"),
         MEMBER(dropped_messages, "how many old messages were left out, where overflow is slide"),
-        MEMBER(stopped_by, "which of the texts in stop, counted from 0"));
+        MEMBER(stopped_by, "which of the texts in stop, counted from 0"),
+        MEMBER(canvas, "of a model that writes by canvases").as("CanvasStats"));
 
 }  // namespace lapidary::api

@@ -158,6 +158,7 @@ struct ModelDescription {
     std::optional<int64_t> shared_kv_layers;
     std::optional<ModelExperts> experts;
     std::optional<int64_t> embedding_size;
+    Json diffusion;
     std::optional<SamplingHints> sampling;
     Json capabilities;
     std::optional<TowersDescription> towers;
@@ -182,6 +183,8 @@ MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"
         MEMBER(per_layer_embedding, "their width, if there are any"),
         MEMBER(shared_kv_layers, "layers that use the keys and values of others, if there are any"),
         MEMBER(experts, "of a mixture of experts"),
+        MEMBER(diffusion, "of a model that writes by canvases: their length, and what its file recommends")
+            .as("JsonObject"),
         MEMBER(embedding_size, "numbers in a vector, of a model of embeddings, which writes no text"),
         MEMBER(sampling, "what the file recommends, if it does"),
         MEMBER(capabilities, "what a program may expect, in Ollama's words")

@@ -174,6 +174,7 @@ struct SessionBenchResult {
     std::optional<int64_t> submits_per_token;
     std::optional<BenchBytes> gpu_bytes;
     std::optional<std::string> adapter;
+    Json canvas;
 };
 MESSAGE(SessionBenchResult, MEMBER(prefill_tps, "tokens read in a second"),
         MEMBER(decode_tps, "tokens written in a second"), MEMBER(prompt_tokens, "that were read"),
@@ -181,7 +182,8 @@ MESSAGE(SessionBenchResult, MEMBER(prefill_tps, "tokens read in a second"),
         MEMBER(weight_bytes_per_token, "that a written token reads"),
         MEMBER(decode_gpu_ms, "of a written token, by the GPU's clock, if it has one"),
         MEMBER(dispatches_per_token, "on the GPU"), MEMBER(submits_per_token, "on the GPU"),
-        MEMBER(gpu_bytes, "on the GPU"), MEMBER(adapter, "the GPU in words"));
+        MEMBER(gpu_bytes, "on the GPU"), MEMBER(adapter, "the GPU in words"),
+        MEMBER(canvas, "of a model that writes by canvases, in place of decode_*").as("CanvasBench"));
 
 struct SessionProfileArgs {
     Id session = 0;

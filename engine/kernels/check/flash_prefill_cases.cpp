@@ -20,6 +20,7 @@ struct Shape {
     std::vector<VisibleRow> table = {};  // what the rows see, in their order; empty: what text sees
     uint32_t sequences = 1;
     std::string_view what = {};  // there is in the table
+    bool canvas = false;
 
     [[nodiscard]] uint32_t stride() const { return (heads + 2 * kv_heads) * dim; }
 };
@@ -46,7 +47,11 @@ std::vector<Array> arrays_of(const Shape& s, Random& random) {
     }
     Array y = written(random, size_t(s.tokens) * s.heads * s.dim);
     for (uint32_t t = 0; t < s.tokens; ++t) {
-        const VisibleRow row = s.table.empty() ? text_row(s.position + t, s.window) : s.table[t];
+        VisibleRow row = s.table.empty() ? text_row(s.position + t, s.window) : s.table[t];
+        if (s.canvas) {
+            row.first = text_row(s.position, s.window).first;
+            row.end = s.position + s.tokens;
+        }
         for (uint32_t head = 0; head < s.heads; ++head) {
             const auto query = std::span(qkv).subspan(size_t(t) * s.stride() + head * s.dim, s.dim);
             const std::vector<double> q(query.begin(), query.end());
@@ -79,7 +84,9 @@ Case case_of(const Shape& s) {
                                   .qkv = with_stride(t[1], s.stride()),
                                   .y = t[4],
                                   .kv = {.k = t[2], .v = t[3], .ring = s.ring, .sequences = s.sequences},
-                                  .visible = {.window = s.window, .rows = s.table.empty() ? gpu::Tensor() : t[5]},
+                                  .visible = {.window = s.window,
+                                              .rows = s.table.empty() ? gpu::Tensor() : t[5],
+                                              .canvas = s.canvas},
                                   .rows = s.tokens + 1,
                                   .queries = s.rows}
                                   .dispatch(target);
@@ -181,6 +188,17 @@ std::vector<Case> all() {
     add(false, ring);
     ring.kv = KvFormat::q8;
     add(false, ring);
+    // A canvas: all of it and what its first row sees, in a ring that has been filled and in one that has not.
+    Shape canvas{
+        .heads = 4, .kv_heads = 2, .dim = 64, .position = 70, .tokens = 16, .ring = 60, .window = 33, .rows = 8};
+    canvas.canvas = true;
+    canvas.what = "a canvas";
+    add(true, canvas);
+    canvas.position = 5;
+    add(false, canvas);
+    canvas.kv = KvFormat::i16;
+    canvas.window = 0;
+    add(false, canvas);
     // An image whose rows see one another, through a window that is longer than it, or shorter: then its last rows see all
     // of it or not, as models differ.
     const Shape image{

@@ -50,6 +50,11 @@ std::span<const Suite> suites() {
         {wgsl::clip_factor::module, adamw_cases::clip_factor},
         {wgsl::adamw::module, adamw_cases::adamw},
         {wgsl::sample_mask::module, sample_mask_cases::all},
+        {wgsl::moe_router::module, moe_router_cases::all},
+        {wgsl::canvas_input::module, canvas_cases::input},
+        {wgsl::canvas_probabilities::module, canvas_cases::probabilities},
+        {wgsl::canvas_places::module, canvas_cases::places},
+        {wgsl::canvas_settle::module, canvas_cases::settle},
     });
     return kSuites;
 }

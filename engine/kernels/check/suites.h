@@ -21,6 +21,10 @@ namespace flash_prefill_cases { std::vector<Case> all(); }
 namespace flash_decode_cases { std::vector<Case> at_load(); std::vector<Case> all(); }
 namespace merge_splits_cases { std::vector<Case> all(); }
 namespace moe_combine_cases { std::vector<Case> all(); }
+namespace canvas_cases {
+std::vector<Case> input(); std::vector<Case> probabilities(); std::vector<Case> places(); std::vector<Case> settle();
+}
+namespace moe_router_cases { std::vector<Case> all(); }
 namespace cross_entropy_cases { std::vector<Case> cross_entropy(); std::vector<Case> cross_entropy_backward(); }
 namespace gelu_gate_cases { std::vector<Case> gelu_gate(); std::vector<Case> gelu_gate_backward(); }
 namespace gather_rows_cases { std::vector<Case> all(); }

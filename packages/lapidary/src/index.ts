@@ -36,6 +36,7 @@ export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, Toke
 export { Session } from './session.js';
 export type {
     AdapterUse,
+    DiffusionSettings,
     GenerateEvent,
     GenerateRequest,
     GenerateResult,

@@ -39,6 +39,50 @@ export type MessageToolCall = {
     function: CalledFunction;
 };
 
+export type CanvasMarginsMessage = {
+    /** The most likely token's logit above the next one's. */
+    argmax?: number;
+    /** A random number from either end of its token's interval. */
+    draw?: number;
+    /** A sum of entropies from the bound, in nats. */
+    acceptance?: number;
+    /** The mean entropy from its threshold, in nats. */
+    confidence?: number;
+};
+
+export type CanvasStats = {
+    /** That were settled. */
+    canvases: number;
+    /** Of all of them. */
+    steps: number;
+    /**
+     * How far the nearest decision was from being another: where an engine's error is smaller, it writes the same
+     * text.
+     */
+    margins: CanvasMarginsMessage;
+};
+
+export type CanvasBench = {
+    /** Tokens of a canvas. */
+    length: number;
+    /** Of one that is conditioned on another. */
+    step_ms: number;
+    /** By the GPU's clock, if it has one. */
+    step_gpu_ms?: number;
+    /** Where a canvas takes 8 steps, and is then read. */
+    tokens_per_second_8: number;
+    /** Likewise. */
+    tokens_per_second_16: number;
+    /** Likewise. */
+    tokens_per_second_32: number;
+    /** If every expert is chosen by some token. */
+    weight_bytes_per_step: number;
+    /** On the GPU. */
+    dispatches_per_step?: number;
+    /** On the GPU. */
+    submits_per_step?: number;
+};
+
 export type SourceFile = {
     /** The host's number for it. */
     id: number;
@@ -219,6 +263,8 @@ export type ModelDescription = {
     shared_kv_layers?: number;
     /** Of a mixture of experts. */
     experts?: ModelExperts;
+    /** Of a model that writes by canvases: their length, and what its file recommends. */
+    diffusion?: JsonObject;
     /** Numbers in a vector, of a model of embeddings, which writes no text. */
     embedding_size?: number;
     /** What the file recommends, if it does. */
@@ -1101,6 +1147,10 @@ export type SessionGenerateArgs = {
      * text always have them.
      */
     report_tokens?: boolean | undefined;
+    /** Of a model that writes by canvases: the settings that are not its file's. */
+    diffusion?: DiffusionSettings | undefined;
+    /** Of such a model: events draft, of every step. */
+    drafts?: boolean | undefined;
 };
 
 export type TextEvent = {
@@ -1160,6 +1210,22 @@ export type TokensEvent = {
     tokens: number[];
 };
 
+export type DraftEvent = {
+    type: 'draft';
+    /** What may follow what was told before; the next draft, or what is told then, takes its place. */
+    text: string;
+    /** Where in the text accepted tokens are: start, end, start, end, … in UTF-16 units. */
+    firm: number[];
+    /** Tokens of the canvas that were accepted. */
+    settled: number;
+    /** Of a canvas. */
+    tokens: number;
+    /** From 1. */
+    step: number;
+    /** There can be. */
+    steps: number;
+};
+
 export type AssistantMessage = {
     role: 'assistant';
     /** Empty when the answer is made of calls alone. */
@@ -1192,6 +1258,8 @@ export type SessionGenerateResult = {
     dropped_messages?: number;
     /** Which of the texts in stop, counted from 0. */
     stopped_by?: number;
+    /** Of a model that writes by canvases. */
+    canvas?: CanvasStats;
 };
 
 export type SessionEmbedArgs = {
@@ -1251,6 +1319,83 @@ export type SessionLogitsResult = {
     tokens: number;
     /** Numbers in a row. */
     vocabulary: number;
+};
+
+export type SessionCanvasLogitsArgs = {
+    /** Its number. */
+    session: number;
+    /** Where the rows of float32 go. */
+    sink: number;
+    /** How many canvases stand behind the prompt. */
+    canvases?: number | undefined;
+    /** By which the logits of each canvas but the last are divided before the next one sees them. */
+    temperatures?: readonly number[] | undefined;
+    /** Those that take part; none when left out. A session holds on to its tokens only while they stay the same. */
+    adapters?: readonly AdapterUse[] | undefined;
+};
+
+export type SessionCanvasLogitsResult = {
+    /** Canvases · tokens of one. */
+    rows: number;
+    /** Numbers in a row. */
+    vocabulary: number;
+};
+
+export type DiffusionSettings = {
+    /** Of a canvas, at most. */
+    steps?: number | undefined;
+    /** The temperature falls towards this … */
+    t_min?: number | undefined;
+    /** … from this at the first step. */
+    t_max?: number | undefined;
+    /**
+     * A step accepts the surest tokens until their entropies sum to more than this, in nats: more is faster and less
+     * careful.
+     */
+    entropy_bound?: number | undefined;
+    /** A canvas is done early when so many steps before had the same most likely tokens … */
+    stability_threshold?: number | undefined;
+    /** … and the mean entropy is below this. */
+    confidence_threshold?: number | undefined;
+};
+
+export type SessionDiffuseArgs = {
+    /** Its number. */
+    session: number;
+    /** Those that are not the file's. */
+    settings?: DiffusionSettings | undefined;
+    /** After one of them nothing more is written. */
+    end_tokens?: readonly number[] | undefined;
+    /** Of each canvas: where its start and its numbers begin in the lists. */
+    first_step?: readonly number[] | undefined;
+    /** What each step began with; only that of a canvas's first is looked at. */
+    canvas_in?: readonly number[] | undefined;
+    /** Tokens for the places of each step that are not accepted. */
+    noise?: readonly number[] | undefined;
+    /** That draw the tokens of each step. */
+    uniforms?: readonly number[] | undefined;
+    /** Those that take part; none when left out. A session holds on to its tokens only while they stay the same. */
+    adapters?: readonly AdapterUse[] | undefined;
+};
+
+export type DiffuseStep = {
+    /** What the step looked at. */
+    canvas_in: number[];
+    /** 1 where the token drawn stays. */
+    accept: number[];
+    /** The most likely tokens. */
+    argmax: number[];
+    /** Of each place, in nats. */
+    entropy: number[];
+};
+
+export type SessionDiffuseResult = {
+    /** Of all canvases, one after the other. */
+    steps: DiffuseStep[];
+    /** All canvases, and the token for padding after one that ends. */
+    output: number[];
+    /** As in CanvasStats. */
+    margins: CanvasMarginsMessage;
 };
 
 export type SessionPerplexityArgs = {
@@ -1341,6 +1486,8 @@ export type SessionBenchResult = {
     gpu_bytes?: BenchBytes;
     /** The GPU in words. */
     adapter?: string;
+    /** Of a model that writes by canvases, in place of decode_*. */
+    canvas?: CanvasBench;
 };
 
 export type SessionProfileArgs = {
@@ -1449,7 +1596,7 @@ export interface Methods {
     /** A context to run a model in. */
     'session.create': { args: SessionCreateArgs; event: never; result: SessionCreateResult };
     /** A prompt or a conversation in, an answer out, token by token. */
-    'session.generate': { args: SessionGenerateArgs; event: TextEvent | ContentEvent | ReasoningEvent | ToolCallEvent | ArgumentsEvent | InvalidToolCallEvent | TokensEvent | Progress; result: SessionGenerateResult };
+    'session.generate': { args: SessionGenerateArgs; event: TextEvent | ContentEvent | ReasoningEvent | ToolCallEvent | ArgumentsEvent | InvalidToolCallEvent | TokensEvent | DraftEvent | Progress; result: SessionGenerateResult };
     /**
      * Texts as vectors: what a model of embeddings makes of each, of any other model the mean over its positions of
      * the hidden state after the final norm. Not yet of length 1. Forgets what the session held.
@@ -1459,6 +1606,10 @@ export interface Methods {
     'session.score': { args: SessionScoreArgs; event: Progress; result: SessionScoreResult };
     /** The logits of every position, in the sink. */
     'session.logits': { args: SessionLogitsArgs; event: Progress; result: SessionLogitsResult };
+    /** The logits of canvases behind a prompt, each but the first conditioned on the one before it, in the sink. */
+    'session.canvas_logits': { args: SessionCanvasLogitsArgs; event: Progress; result: SessionCanvasLogitsResult };
+    /** Settles canvases with numbers that are given, and tells every step. */
+    'session.diffuse': { args: SessionDiffuseArgs; event: never; result: SessionDiffuseResult };
     /** How surprising a text is. */
     'session.perplexity': { args: SessionPerplexityArgs; event: Progress; result: SessionPerplexityResult };
     /** What the session remembers; it goes on as before. */

@@ -4,7 +4,7 @@ import type * as messages from './messages.js';
 import { callOptions, joined, tokensToBytes, type WorkOptions } from './work.js';
 import type { ByteSink, ByteSource } from './sources/source.js';
 
-export type { Logprob, Sampling } from './messages.js';
+export type { DiffusionSettings, Logprob, Sampling } from './messages.js';
 /** Of a conversation: what was said, or the answer to it. */
 export type Message = Omit<messages.AssistantMessage, 'role'> & { role: string };
 
@@ -65,6 +65,44 @@ export class Session {
         } finally {
             this.engine.removeSink(number);
         }
+    }
+
+    /**
+     * Of a diffusion model: the logits of canvases behind a prompt, one row of float32 after the other. `tokens` are the
+     * prompt's and then those of the canvases, each of which but the first is conditioned on the one before it.
+     */
+    async canvasLogits(
+        tokens: ArrayLike<number>,
+        sink: ByteSink,
+        options: WorkOptions & { canvases: number; temperatures: readonly number[]; adapters?: readonly AdapterUse[] },
+    ): Promise<messages.SessionCanvasLogitsResult> {
+        const { canvases, temperatures, adapters = [] } = options;
+        const number = this.engine.addSink(sink);
+        try {
+            const args = { session: this.handle, sink: number, canvases, temperatures, adapters: engineAdapters(adapters) };
+            const { json } = await this.engine.call('session.canvas_logits', args, {
+                ...callOptions(options),
+                blob: tokensToBytes(tokens),
+            });
+            return json;
+        } finally {
+            this.engine.removeSink(number);
+        }
+    }
+
+    /** Of a diffusion model: settles canvases with numbers that are given, and tells every step. Forgets what it held. */
+    async diffuse(
+        tokens: ArrayLike<number>,
+        replay: Omit<messages.SessionDiffuseArgs, 'session' | 'adapters'>,
+        options: WorkOptions & { adapters?: readonly AdapterUse[] } = {},
+    ): Promise<messages.SessionDiffuseResult> {
+        const { adapters = [] } = options;
+        const args = { session: this.handle, ...replay, adapters: engineAdapters(adapters) };
+        const { json } = await this.engine.call('session.diffuse', args, {
+            ...callOptions(options),
+            blob: tokensToBytes(tokens),
+        });
+        return json;
     }
 
     /** By which the engine knows it. */

@@ -3,6 +3,7 @@ import {
     LapidaryError,
     isObject,
     type AdapterUse,
+    type DiffusionSettings,
     type GenerateEvent,
     type GenerateRequest,
     type GenerateResult,
@@ -24,6 +25,9 @@ export interface ConversationOptions {
     adapters?: readonly AdapterUse[];
     /** Puts what the engine knows in place of files. */
     place?: (messages: Message[], signal: AbortSignal) => Promise<JsonObject[]>;
+    /** Of a diffusion model: its settings, and whether somebody wants to see drafts. */
+    diffusion?: DiffusionSettings;
+    drafts?: boolean;
 }
 
 /** The part of a session that a conversation needs. */
@@ -102,6 +106,8 @@ export class Conversation {
                     max_tokens: this.options.maxTokens,
                     sampling: this.options.sampling,
                     stop: this.options.stop,
+                    ...(this.options.drafts ? { drafts: true } : {}),
+                    ...(this.options.diffusion ? { diffusion: this.options.diffusion } : {}),
                     ...(this.options.adapters ? { adapters: this.options.adapters } : {}),
                 },
                 {

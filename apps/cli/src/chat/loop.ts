@@ -3,6 +3,7 @@ import { promises as fs } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { LapidaryError, cancelledError, messageOf, type GenerateEvent } from 'lapidary';
 import { fileError } from 'lapidary/node';
+import { DraftView } from '../canvas/draft.js';
 import type { Interrupts } from '../interrupt.js';
 import { describeMedia, readMedia, type MediaKind, type Senses } from '../media.js';
 import { describeSpeed } from '../stats.js';
@@ -166,16 +167,18 @@ async function answering(interrupts: Interrupts, work: (...show: Show) => Promis
     const wrap = process.stdout.isTTY === true ? new WordWrap(() => process.stdout.columns || 80) : undefined;
     let shown = '';
     let kind = '';
-    const write = (text: string) => process.stdout.write(kind === 'reasoning' ? dim(text) : text);
+    const view = new DraftView();
+    const write = (text: string) => view.write(kind === 'reasoning' ? dim(text) : text);
     const endPart = () => wrap && write(wrap.end());
     const onEvent = (event: GenerateEvent) => {
         progress.clear();
+        if (event.type === 'draft') view.show(event);
         if (event.type !== 'content' && event.type !== 'reasoning') return; // no tools are offered here
         // Thoughts are for eyes only: a pipe gets the answer.
         if (event.type === 'reasoning' && process.stdout.isTTY !== true) return;
         if (kind === 'reasoning' && event.type === 'content') {
             endPart();
-            process.stdout.write('\n\n');
+            view.write('\n\n');
             wrap?.restart();
         }
         kind = event.type;
@@ -187,6 +190,7 @@ async function answering(interrupts: Interrupts, work: (...show: Show) => Promis
         await work(interrupts.signal, onEvent, progress.update);
     } finally {
         progress.clear();
+        view.clear();
         endPart();
         if (shown !== '' && !shown.endsWith('\n')) process.stdout.write('\n');
     }

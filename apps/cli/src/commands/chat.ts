@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { LapidaryError, type KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { addDiffusionOptions, diffusionFrom, type DiffusionFlags } from '../canvas/settings.js';
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
 import type { Interrupts } from '../interrupt.js';
@@ -11,7 +12,7 @@ import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
 
-interface Flags extends SamplingFlags, MediaFlags {
+interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags {
     system?: string;
     think?: boolean;
     tokens: number;
@@ -30,7 +31,7 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .option('--think', 'let the model think before it answers')
         .option('-n, --tokens <n>', 'the longest answer', parseInteger({ min: 1, max: 1_000_000 }), 4096)
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
-    addMediaOptions(addSamplingOptions(command))
+    addDiffusionOptions(addMediaOptions(addSamplingOptions(command)))
         .addOption(backendOption())
         .addOption(kvOption())
         .addOption(adapterOption())
@@ -57,6 +58,8 @@ export function addChat(program: Command, interrupts: Interrupts): void {
                     maxTokens: flags.tokens,
                     adapters,
                     place: async (messages, stop) => await senses.place(messages, stop),
+                    drafts: process.stdout.isTTY === true,
+                    ...diffusionFrom(flags),
                     thinking: flags.think === true,
                     ...(system === undefined ? {} : { system }),
                 });

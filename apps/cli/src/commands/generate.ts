@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import type { KvFormat, TablePlace } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
 import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { DraftView } from '../canvas/draft.js';
+import { addDiffusionOptions, diffusionFrom, type DiffusionFlags } from '../canvas/settings.js';
 import { UsageError } from '../errors.js';
 import { readStandardInput } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
@@ -13,7 +15,7 @@ import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../samplin
 import { describeSpeed } from '../stats.js';
 import { ProgressLine, colours, safeFor } from '../terminal.js';
 
-interface Flags extends SamplingFlags, MediaFlags {
+interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags {
     prompt?: string;
     tokens: number;
     context?: number;
@@ -32,7 +34,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
         .option('--prompt <text>', 'the text to continue; without it standard input, less a line break at its end')
         .option('-n, --tokens <n>', 'write at most this many tokens', parseInteger({ min: 1, max: 1_000_000 }), 256)
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
-    addMediaOptions(addSamplingOptions(command))
+    addDiffusionOptions(addMediaOptions(addSamplingOptions(command)))
         .addOption(backendOption())
         .addOption(kvOption())
         .addOption(embeddingsOption())
@@ -58,24 +60,37 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
                         : { prompt };
                 const progress = new ProgressLine('reading', 'tokens');
                 const tokens: number[] = [];
+                const view = new DraftView();
                 let text = '';
                 const endLine = () => {
                     progress.clear();
+                    view.clear();
                     if (!flags.json && text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
                 };
                 try {
                     const result = await session.generate(
-                        { ...asked, adapters, max_tokens: flags.tokens, ...samplingFrom(flags, params) },
+                        {
+                            ...asked,
+                            adapters,
+                            max_tokens: flags.tokens,
+                            drafts: view.wanted && !flags.json,
+                            ...samplingFrom(flags, params),
+                            ...diffusionFrom(flags),
+                        },
                         {
                             signal,
                             onProgress: progress.update,
                             onEvent: (event) => {
                                 if (event.type === 'tokens') tokens.push(...event.tokens);
+                                if (event.type === 'draft') {
+                                    progress.clear();
+                                    view.show(event);
+                                }
                                 if (event.type !== 'text' && event.type !== 'content') return;
                                 progress.clear();
                                 text += event.text;
                                 if (event.type === 'text') tokens.push(...event.tokens);
-                                if (!flags.json) process.stdout.write(safeFor(process.stdout, event.text));
+                                if (!flags.json) view.write(safeFor(process.stdout, event.text));
                             },
                         },
                     );

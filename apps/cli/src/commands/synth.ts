@@ -18,7 +18,7 @@ export function addSynth(program: Command, interrupts: Interrupts): void {
     program
         .command('synth')
         .description('write a model with random weights, to measure speed and memory without the real ones')
-        .argument('<variant>', 'e2b, e4b, 12b, 26b-a4b or 31b; tiny-e2b, tiny-31b, tiny-one, tiny-wide or tiny-moe for a few megabytes')
+        .argument('<variant>', 'e2b, e4b, 12b, 26b-a4b, 31b or diffusion-26b-a4b; tiny-e2b, tiny-31b, tiny-one, tiny-wide, tiny-moe or tiny-diffusion for a few megabytes')
         .argument('<out>', 'the GGUF file to write')
         .addOption(
             new Option('--quant <type>', 'the type of most weights')

@@ -63,6 +63,7 @@ export class Answer {
             else this.change({ status: 'failed', problem: sentence(error), ...this.roughStats() });
         }
         clearTimeout(this.showTimer);
+        this.forgetDraft();
         this.sinks.show(this.current);
         await this.sinks.save(this.current);
         return this.current;
@@ -75,7 +76,8 @@ export class Answer {
         this.savedAt = performance.now();
         this.change(this.roughStats());
         try {
-            await this.sinks.save(this.current);
+            const { draft: _draft, ...kept } = this.current;
+            await this.sinks.save(kept);
         } finally {
             this.saving = false;
         }
@@ -84,12 +86,22 @@ export class Answer {
     private take(delta: ChatDelta): void {
         if (delta.type === 'tokens') return this.note(delta.tokens);
         const { content, reasoning = '', toolCalls = [] } = this.current;
+        if (delta.type === 'draft') {
+            const { type: _type, ...draft } = delta;
+            this.change({ draft });
+            return this.showSoon();
+        }
+        this.forgetDraft();
         this.pieces++;
         this.firstPieceAt ??= performance.now();
         if (delta.type === 'content') this.change({ content: content + delta.text });
         else if (delta.type === 'reasoning') this.change({ reasoning: reasoning + delta.text });
         else if (delta.type === 'tool_call') this.change({ toolCalls: [...toolCalls, delta.call] });
         else this.restart();
+        this.showSoon();
+    }
+
+    private showSoon(): void {
         this.showTimer ??= setTimeout(() => {
             this.showTimer = undefined;
             this.sinks.show(this.current);
@@ -111,6 +123,12 @@ export class Answer {
 
     private change(fields: Partial<Message>): void {
         this.current = { ...this.current, ...fields };
+    }
+
+    private forgetDraft(): void {
+        if (!this.current.draft) return;
+        const { draft: _draft, ...rest } = this.current;
+        this.current = rest;
     }
 
     private forgetTokens(): void {

@@ -37,8 +37,21 @@ export type ChatDelta =
     | { type: 'tool_call'; call: ToolCall }
     /** What the pieces before and after are made of. */
     | { type: 'tokens'; tokens: number[] }
+    /** What may come next: the next draft, or text that comes for good, takes its place. */
+    | ({ type: 'draft' } & Draft)
     /** What this request brought so far is void: it begins again, because whoever wrote it went away. */
     | { type: 'restart' };
+
+/** Of a model that settles many tokens at a time. */
+export interface Draft {
+    text: string;
+    /** Where in it accepted tokens are: start and end in turn. */
+    firm: readonly number[];
+    settled: number;
+    tokens: number;
+    step: number;
+    steps: number;
+}
 
 export interface ChatOutcome {
     finish: 'stop' | 'length' | 'tool_calls';

@@ -221,6 +221,7 @@ export class EngineHost {
             onEvent: (event) => {
                 if (event.type === 'tokens') emit({ type: 'tokens', tokens: [...event.tokens] });
                 else if (event.type === 'reasoning') emit({ type: 'reasoning', text: event.text });
+                else if (event.type === 'draft') emit({ ...event, firm: [...event.firm] });
                 else if (event.type === 'content' && event.text !== '') emit({ type: 'content', text: event.text });
             },
         });
@@ -294,5 +295,6 @@ async function engineRequest(request: ChatRequest, begun: readonly number[]): Pr
         // A conversation outgrows what a model can hold. Then its beginning is left out, as people forget beginnings too.
         overflow: 'slide',
         report_tokens: true,
+        drafts: true,
     };
 }

@@ -1,5 +1,6 @@
 // What a conversation is. Messages form a tree: asking again or editing adds a branch beside the old one, so nothing that
 // was said is ever overwritten. What one sees is a path through the tree.
+import type { Draft } from '../chat/backend.js';
 import type { Part } from './parts.js';
 
 export type Role = 'user' | 'assistant' | 'tool';
@@ -46,6 +47,8 @@ export interface Message {
     problem?: string;
     /** Of an answer that is not complete: what it is made of, so that it can be continued exactly. */
     tokens?: number[];
+    /** While it is written by a model that settles many tokens at a time; not kept. */
+    draft?: Draft;
 }
 
 export interface Conversation {

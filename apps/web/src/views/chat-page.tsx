@@ -17,7 +17,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
     const path = conversation ? pathOf(conversation, messages) : [];
     const last = path.at(-1)?.message;
     // Changes whenever there is more to see.
-    const length = `${path.length} ${last?.content.length ?? 0} ${last?.reasoning?.length ?? 0}`;
+    const length = `${path.length} ${last?.content.length ?? 0} ${last?.reasoning?.length ?? 0} ${last?.draft?.step ?? ''}`;
 
     useEffect(() => {
         document.title = conversation ? `${conversation.title} · Lapidary` : 'Lapidary';

@@ -11,6 +11,7 @@ import { foldOf } from './fold.js';
 import { formatCount, formatRate } from './format.js';
 import { Gem } from './gem.js';
 import { Icon, IconButton } from './icons.js';
+import { lazyView } from './lazy-view.js';
 import { Parts } from './parts.js';
 
 interface Props {
@@ -22,6 +23,9 @@ interface Props {
     /** Ids of the tool calls that have got a result. */
     answeredCalls: readonly string[];
 }
+
+/** Comes with the first draft. */
+const Settling = lazyView(() => import('./settling.js').then((module) => module.Settling));
 
 const speakers = { user: 'You', assistant: 'Model', tool: 'Tool result' };
 
@@ -58,6 +62,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                     {message.reasoning && <Thinking text={message.reasoning} now={writing && message.content === ''} />}
                     <Parts parts={message.parts} />
                     <Content message={message} />
+                    {writing && message.draft && <Settling draft={message.draft} />}
                     {message.toolCalls?.map((call) => (
                         <CalledTool
                             key={call.id}
@@ -141,7 +146,7 @@ function Thinking({ text, now }: { text: string; now: boolean }) {
 /** The stone glints while something is being made. */
 function Working({ message }: { message: Message }) {
     const { phase } = useObserved(useApp().engine.state);
-    const begun = message.content !== '' || message.reasoning !== undefined;
+    const begun = message.content !== '' || message.reasoning !== undefined || message.draft !== undefined;
     return (
         <span class="working" role="status">
             <Gem busy />

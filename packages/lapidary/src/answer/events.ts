@@ -39,6 +39,11 @@ export type AnswerEvent =
     | { type: 'call'; index: number; id: string; name: string; arguments: string }
     | { type: 'arguments'; index: number; text: string }
     | { type: 'invalid_call'; text: string; error: string }
+    /**
+     * Of a diffusion model, where drafts were asked for: what may come next. The next draft, or what is then told for good, takes
+     * its place. `firm`: where accepted tokens are in the text, start and end in turn; `settled` of the canvas's `tokens` are.
+     */
+    | { type: 'draft'; text: string; firm: readonly number[]; settled: number; tokens: number; step: number; steps: number }
     /** What the next pieces are made of, where that was asked for. */
     | { type: 'tokens'; tokens: readonly number[] }
     | End;
@@ -109,7 +114,7 @@ export class Telling {
     constructor(private readonly known = 0) {}
 
     of(event: GenerateEvent): AnswerEvent {
-        this.first ??= performance.now();
+        if (event.type !== 'draft') this.first ??= performance.now();
         switch (event.type) {
             case 'content':
             case 'text':
@@ -124,8 +129,9 @@ export class Telling {
                 return { type: 'arguments', index: event.index, text: event.text };
             case 'invalid_tool_call':
                 return { type: 'invalid_call', text: event.text, error: event.error };
+            case 'draft':
             case 'tokens':
-                return { type: 'tokens', tokens: event.tokens };
+                return event;
         }
     }
 

@@ -1,7 +1,7 @@
 // The members that chats and plain text have in common: how tokens are chosen, when to stop, what to tell of them.
 import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
-import type { AdapterUse, GenerateRequest, Sampling } from '../session.js';
+import type { AdapterUse, DiffusionSettings, GenerateRequest, Sampling } from '../session.js';
 import { Fields, defined, invalid } from './fields.js';
 
 const mostStops = 64;
@@ -136,16 +136,26 @@ export function adaptersOf(fields: Fields): AdapterUse[] {
 }
 
 /** What is common to both kinds of request. */
-export function commonOf(fields: Fields): Pick<GenerateRequest, 'max_tokens' | 'sampling' | 'stop' | 'response_format' | 'adapters'> {
+export function commonOf(fields: Fields): Pick<GenerateRequest, 'max_tokens' | 'sampling' | 'stop' | 'response_format' | 'adapters' | 'diffusion'> {
     fields.string('model');
     refuseSeveral(fields);
     const format = responseFormatOf(fields);
     const adapters = adaptersOf(fields);
+    const diffusion = diffusionOf(fields);
     return {
         max_tokens: maxTokensOf(fields),
         sampling: samplingOf(fields),
         stop: stopsOf(fields),
         ...(format ? { response_format: format } : {}),
         ...(adapters.length > 0 ? { adapters } : {}),
+        ...(diffusion ? { diffusion } : {}),
     };
+}
+
+/** Ours: how a diffusion model settles its canvases. What the numbers may be the engine says. */
+function diffusionOf(fields: Fields): DiffusionSettings | undefined {
+    const given = fields.fields('diffusion');
+    if (!given) return undefined;
+    const names = ['steps', 't_min', 't_max', 'entropy_bound', 'stability_threshold', 'confidence_threshold'] as const;
+    return Object.fromEntries(names.map((name) => [name, given.number(name, 0, 1e6)]));
 }
