@@ -128,8 +128,8 @@ Task<Result<GenerateStats>> Session::generate(Prompt prompt, GenerateOptions opt
     CanvasRunner* const canvas = has_everything() ? runner_->canvas() : nullptr;
     if (canvas != nullptr && size + canvas->length() > runner_->context()) {
         co_return fail(Code::limit,
-                       "the prompt has {} tokens and the context holds {}: there is no room for a canvas of {}",
-                       size, runner_->context(), canvas->length());
+                       "the prompt has {} tokens and the context holds {}: there is no room for a canvas of {}", size,
+                       runner_->context(), canvas->length());
     }
     const auto wanted = canvas != nullptr ? LogitsWanted::none : streams ? LogitsWanted::kept : LogitsWanted::last;
     std::vector<float> logits = CO_TRY(co_await prefill(prompt, wanted, listener, breathe));

@@ -1,6 +1,6 @@
 // Who answers: the engine in this page, or a program elsewhere. The chat knows only this.
 import type { Tool } from '../shell/feature.js';
-import type { AnswerStats, Role, ToolCall } from '../store/conversation.js';
+import type { AnswerStats, Draft, Role, ToolCall } from '../store/conversation.js';
 import { partsOf, readableText, type Part } from '../store/parts.js';
 import type { AdapterChoice, Wishes } from '../store/settings.js';
 
@@ -41,17 +41,6 @@ export type ChatDelta =
     | ({ type: 'draft' } & Draft)
     /** What this request brought so far is void: it begins again, because whoever wrote it went away. */
     | { type: 'restart' };
-
-/** Of a model that settles many tokens at a time. */
-export interface Draft {
-    text: string;
-    /** Where in it accepted tokens are: start and end in turn. */
-    firm: readonly number[];
-    settled: number;
-    tokens: number;
-    step: number;
-    steps: number;
-}
 
 export interface ChatOutcome {
     finish: 'stop' | 'length' | 'tool_calls';

@@ -1,6 +1,5 @@
 // What a conversation is. Messages form a tree: asking again or editing adds a branch beside the old one, so nothing that
 // was said is ever overwritten. What one sees is a path through the tree.
-import type { Draft } from '../chat/backend.js';
 import type { Part } from './parts.js';
 
 export type Role = 'user' | 'assistant' | 'tool';
@@ -24,6 +23,17 @@ export interface AnswerStats {
 
 /** `streaming` in the database of a page that was closed meanwhile reads as interrupted. */
 export type MessageStatus = 'complete' | 'streaming' | 'stopped' | 'interrupted' | 'length' | 'failed';
+
+/** Of a model that settles many tokens at a time. */
+export interface Draft {
+    text: string;
+    /** Where in it accepted tokens are: start and end in turn. */
+    firm: readonly number[];
+    settled: number;
+    tokens: number;
+    step: number;
+    steps: number;
+}
 
 export interface Message {
     id: string;

@@ -1,5 +1,5 @@
 // The words of a draft, and which of them are firm: all of their letters are of tokens that were accepted.
-import type { Draft } from '../chat/backend.js';
+import type { Draft } from '../store/conversation.js';
 
 export interface DraftWord {
     text: string;

@@ -1,6 +1,6 @@
 // A canvas while it settles: words that may still change are pale, those that are kept are firm, and newly so for a step.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Draft } from '../chat/backend.js';
+import type { Draft } from '../store/conversation.js';
 import { Gem } from './gem.js';
 import '../styles/settling.css';
 import { wordsOf, type DraftWord } from './settling-words.js';
