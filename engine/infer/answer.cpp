@@ -18,21 +18,23 @@ std::string TextAnswer::draft(std::span<const int32_t> tokens, std::vector<size_
 }
 
 std::string ChatAnswer::draft(std::span<const int32_t> tokens, std::vector<size_t>& ends) const {
-    ChatAnswer copy = *this;
-    copy.on_event_ = nullptr;
-    copy.content_.clear();
+    chat::ParserOptions options = options_;
+    options.start = parser_.in_content() ? chat::PromptEnd::answer : chat::PromptEnd::thought;
+    ChatAnswer next(tokenizer_, std::move(options), {}, nullptr);
+    next.stops_ = stops_;
     for (const int32_t token : tokens) {
-        copy.feed(token);
-        ends.push_back(copy.content_.size());
+        next.feed(token);
+        ends.push_back(next.content_.size());
     }
-    return std::move(copy.content_);
+    return std::move(next.content_);
 }
 
 ChatAnswer::ChatAnswer(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, chat::ParserOptions options,
                        std::vector<std::string> stops, OnEvent on_event)
     : tokenizer_(tokenizer),
       decoder_(std::move(tokenizer)),
-      parser_(std::move(options)),
+      options_(std::move(options)),
+      parser_(options_),
       stops_(std::move(stops)),
       on_event_(std::move(on_event)) {}
 

@@ -65,6 +65,7 @@ class ChatAnswer {
 
     std::shared_ptr<const tokenizer::Tokenizer> tokenizer_;
     tokenizer::StreamDecoder decoder_;
+    chat::ParserOptions options_;
     chat::OutputParser parser_;
     tokenizer::StopMatcher stops_;
     OnEvent on_event_;
