@@ -78,7 +78,7 @@ export function MediaRail() {
             />
             {heard && (
                 <div class="recording" role="group" aria-label="Recording">
-                    <button type="button" class="plain" onClick={discard}>
+                    <button type="button" class="button quiet" onClick={discard}>
                         Discard
                     </button>
                     <meter aria-label="How loud it is" min={0} max={1} value={heard.level} />
