@@ -94,7 +94,7 @@ void OutputParser::text(std::string_view text) {
     if (text.empty()) return;
     if (state_ == State::call) {
         call_ += text;
-        stream_->text(text, options_.tools);
+        stream_.text(text, options_.tools);
         return tell_call();
     }
     if (has_everything() && state_ == State::perhaps_calls) {
@@ -163,7 +163,7 @@ void OutputParser::marker(std::string_view marker) {
             if (marker != kQuote) return text(marker);
             quotes_.push_back(call_.size());
             call_ += marker;
-            stream_->quote();
+            stream_.quote();
             return tell_call();
         }
     }
@@ -192,9 +192,9 @@ Event& OutputParser::begin_call(const std::string& name) {
 
 // What is new of the call under way. With its name its first brace is known, so something is told then.
 void OutputParser::tell_call() {
-    if (stream_->name().empty()) return;
-    if (told_ == 0) begin_call(stream_->name());
-    tell_arguments(stream_->arguments());
+    if (stream_.name().empty()) return;
+    if (told_ == 0) begin_call(stream_.name());
+    tell_arguments(stream_.arguments());
 }
 
 // What is new in them.
@@ -210,9 +210,9 @@ void OutputParser::tell_arguments(std::string_view arguments) {
 
 void OutputParser::end_call(bool finished) {
     auto call = parse_call(call_, quotes_, {.finished = finished, .tools = options_.tools});
-    if (call && !stream_->whole()) {
+    if (call && !stream_.whole()) {
         const std::string arguments = json_text(call->arguments);
-        if (arguments.starts_with(stream_->arguments())) {
+        if (arguments.starts_with(stream_.arguments())) {
             tell_arguments(arguments);
         } else {
             call = fail(Code::invalid_argument, "the call says two things");
@@ -228,7 +228,7 @@ void OutputParser::end_call(bool finished) {
     }
     call_.clear();
     quotes_.clear();
-    stream_ = std::make_unique<CallStream>();
+    stream_ = {};
     told_ = 0;
     state_ = State::content;
     skip_blanks_ = true;

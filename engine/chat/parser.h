@@ -1,7 +1,6 @@
 // From the stream of text a model writes to reasoning, content and tool calls.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,9 +84,9 @@ class OutputParser {
     std::string blanks_;        // white space that is dropped if a marker follows
     std::string name_;          // channel_name: what has been seen of it
     std::string call_;
-    std::vector<size_t> quotes_;                                           // where <|"|> tokens stand in call_
-    std::unique_ptr<CallStream> stream_ = std::make_unique<CallStream>();  // the same, as it is told
-    size_t told_ = 0;                                                      // of its arguments; 0: nothing at all
+    std::vector<size_t> quotes_;  // where <|"|> tokens stand in call_
+    CallStream stream_;           // the same, as it is told
+    size_t told_ = 0;             // of its arguments; 0: nothing at all
     size_t calls_ = 0;
     bool cut_ = false;
     std::vector<Event> events_;
