@@ -165,9 +165,16 @@ Task<Result<Reply>> Api::train_create(Call& call) {
     if (training->backend == "cpu") plan = CO_TRY(memory_plan(*model, adapter, longest, args.checkpointing));
     if (training->backend == "gpu" && model->gpu_weights != nullptr) {
         const train::Dropout dropout{.probability = settings.dropout};
+        // A device that only plans never waits, and what never waits is called ever deeper: WebAssembly has no tail calls, so a
+        // model of many layers would run out of stack. Between two programs the host has its turn.
+        const Breathe unwind = [this, cancel = call.cancel]() -> Task<Status> {
+            CO_TRY(cancel.check());
+            CO_TRY(co_await ops_.defer({}));
+            co_return Status{};
+        };
         const auto memory = [&](bool checkpointing) {
             return train::GpuBackend::memory(model->gpu_weights, adapter,
-                                             {.tokens = longest, .checkpointing = checkpointing}, dropout);
+                                             {.tokens = longest, .checkpointing = checkpointing}, dropout, unwind);
         };
         plan.memory_with_checkpointing = int64_t(CO_TRY(co_await memory(true)));
         plan.memory_without_checkpointing = int64_t(CO_TRY(co_await memory(false)));

@@ -49,14 +49,14 @@ Task<Result<std::unique_ptr<GpuBackend>>> GpuBackend::prepare(gpu::Device& devic
 }
 
 Task<Result<uint64_t>> GpuBackend::memory(std::shared_ptr<infer::GpuModel> model, const lora::Adapter& adapter,
-                                          GpuPassOptions options, Dropout dropout) {
+                                          GpuPassOptions options, Dropout dropout, Breathe breathe) {
     gpu::PlanDevice device(model->device().info());
     const auto backend = CO_TRY(co_await prepare(device, std::move(model), adapter, options, {}));
     // Programs are recorded when they first run.
     const uint32_t tokens = std::max(options.tokens, 2u);
     Sequence sequence{.tokens = std::vector<int32_t>(tokens), .weights = std::vector<float>(tokens, 1), .starts = {0}};
     sequence.weights.back() = 0;
-    CO_TRY(co_await backend->accumulate(sequence, 1, dropout, {}));
+    CO_TRY(co_await backend->accumulate(sequence, 1, dropout, std::move(breathe)));
     co_return backend->bytes();
 }
 

@@ -18,7 +18,7 @@ class GpuBackend final : public Backend {
     // The bytes that it would take on the GPU, without the weights: everything is allocated and recorded as it would be for
     // sequences of options.tokens, on a device that only takes notes.
     static Task<Result<uint64_t>> memory(std::shared_ptr<infer::GpuModel> model, const lora::Adapter& adapter,
-                                         GpuPassOptions options, Dropout dropout);
+                                         GpuPassOptions options, Dropout dropout, Breathe breathe = {});
 
     Task<Result<double>> accumulate(const Sequence& sequence, double divisor, Dropout dropout,
                                     Breathe breathe) override;
