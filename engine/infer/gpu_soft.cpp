@@ -87,6 +87,8 @@ Task<Result<std::vector<float>>> GpuRunner::run_soft_block(SoftTokens soft, Dept
     std::vector<float> logits;
     for (uint32_t done = 0; done < logit_rows;) {
         const uint32_t rows = std::min(logit_rows - done, kLogitRows);
+        // The head's products have as many rows as the step has tokens, and there is room for no more.
+        if (logit_rows > 1) programs_->write_step(position_ - logit_rows + done, rows);
         device.run(CO_TRY(co_await programs_->head(count - logit_rows + done, rows, {})));
         done += rows;
         if (keep) continue;

@@ -1,7 +1,7 @@
 // Pictures and sounds given to commands that measure and compare: decoded here, and handed to the engine as they are.
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { LapidaryError, type Engine, type Methods } from 'lapidary';
+import { LapidaryError, type ByteSource, type Engine, type Methods } from 'lapidary';
 import { decodePicture, decodeSound, openFile } from 'lapidary/node';
 import { readBinaryFile } from './input.js';
 import type { OpenModel } from './model-argument.js';
@@ -28,15 +28,27 @@ export function parseMediaOption(text: string, before: MediaItem[] = []): MediaI
     return [...before, { kind: kind as MediaKind, file, ...(budget === undefined ? {} : { budget: Number(budget) }) }];
 }
 
-/** The towers of a projector file, or else of the model's own. */
+/** The towers of a projector file, or else of the model's own, or else of a projector beside it. */
 export async function withProjector<Result>(
-    { engine, model }: OpenModel,
+    open: OpenModel,
     mmproj: string | undefined,
     backend: 'cpu' | 'gpu',
     signal: AbortSignal,
     work: (projector: number) => Promise<Result>,
 ): Promise<Result> {
-    const files = mmproj === undefined ? [] : await openFile(mmproj);
+    if (mmproj !== undefined) return await withTowersOf(open, await openFile(mmproj), backend, signal, work);
+    const own = await open.engine.call('model.describe', { model: open.model.number }, { signal });
+    const beside = own.json.towers ? [] : await open.openProjector?.();
+    return await withTowersOf(open, beside ?? [], backend, signal, work);
+}
+
+async function withTowersOf<Result>(
+    { engine, model }: OpenModel,
+    files: readonly ByteSource[],
+    backend: 'cpu' | 'gpu',
+    signal: AbortSignal,
+    work: (projector: number) => Promise<Result>,
+): Promise<Result> {
     const numbers = files.map((file) => engine.addSource(file));
     try {
         const sources = files.map(({ size }, i) => ({ id: numbers[i] ?? 0, size }));
