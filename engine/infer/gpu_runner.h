@@ -73,6 +73,7 @@ class GpuRunner final : public Runner {
     Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, const Breathe& breathe);
 
     // The same of what is no text (gpu_soft.cpp).
+    Task<Result<std::vector<float>>> run_soft_blocks(SoftTokens soft, LogitsWanted wanted, Breathe breathe);
     Task<Result<std::vector<float>>> run_soft_block(SoftTokens soft, Depth depth, uint32_t logit_rows, bool keep);
 
     // Tokens the GPU chooses by itself.

@@ -101,8 +101,13 @@ Task<Result<std::vector<float>>> GpuRunner::run_soft_block(SoftTokens soft, Dept
     co_return logits;
 }
 
+// No coroutine, so that the small edition has none of what stands behind it.
 Task<Result<std::vector<float>>> GpuRunner::run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe) {
-    if (!has_everything()) co_return fail(Code::needs_everything, "images and sounds need the whole engine");
+    if (!has_everything()) return Runner::run_soft(soft, wanted, std::move(breathe));
+    return run_soft_blocks(soft, wanted, std::move(breathe));
+}
+
+Task<Result<std::vector<float>>> GpuRunner::run_soft_blocks(SoftTokens soft, LogitsWanted wanted, Breathe breathe) {
     const size_t d = programs_->config().width;
     if (soft.rows.empty() || soft.rows.size() % d != 0) {
         co_return fail(Code::invalid_argument, "{} numbers are no soft tokens of {}", soft.rows.size(), d);

@@ -140,7 +140,7 @@ Task<Result<GenerateStats>> Session::generate(Prompt prompt, GenerateOptions opt
         stats.completion_ms = clock_() - answered;
         return stats;
     };
-    if (canvas != nullptr)
+    if (has_everything() && canvas != nullptr)
         co_return finish(CO_TRY(co_await write_canvases(*canvas, options, listener, stats, breathe)));
     if (streams) {
         const auto why = CO_TRY(co_await take_stream(options, listener, stats, breathe));

@@ -54,6 +54,8 @@ class Forward final : public Runner {
   private:
     friend class Canvas;
 
+    Task<Result<std::vector<float>>> run_soft_blocks(SoftTokens soft, LogitsWanted wanted, Breathe breathe);
+
     // A token of a block: its place in its text, that of its key in the cache, and where its text's keys are that it may
     // see where there is no window.
     struct Row {

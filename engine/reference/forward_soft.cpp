@@ -1,6 +1,7 @@
 // Images and sounds in a text: rows that come from a tower, and whom they see.
 #include <algorithm>
 
+#include "base/edition.h"
 #include "reference/forward.h"
 
 namespace lapidary::reference {
@@ -11,7 +12,13 @@ constexpr size_t kSoftBlock = 32;
 
 }  // namespace
 
+// No coroutine, so that the small edition has none of what stands behind it.
 Task<Result<std::vector<float>>> Forward::run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe) {
+    if (!has_everything()) return Runner::run_soft(soft, wanted, std::move(breathe));
+    return run_soft_blocks(soft, wanted, std::move(breathe));
+}
+
+Task<Result<std::vector<float>>> Forward::run_soft_blocks(SoftTokens soft, LogitsWanted wanted, Breathe breathe) {
     const size_t d = config_->width;
     if (soft.rows.empty() || soft.rows.size() % d != 0) {
         co_return fail(Code::invalid_argument, "{} numbers are no soft tokens of {}", soft.rows.size(), d);
