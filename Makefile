@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.cache/node/node_modules/.bin:$(PATH)
 # $(call build,PRESET,TARGET), silent when there is nothing to do.
 build = cmake --build --preset $(1) --target $(2) | { grep -v -e 'Re-checking globbed' -e 'no work to do' || true; }
 # What everybody downloads, and the same engine with everything in it.
-MODULES = lapidary lapidary-workshop
+MODULES = lapidary lapidary-workshop cpu-base cpu-relaxed
 BUILTIN = storyteller-q4_k_m.gguf
 
 help: ## this list

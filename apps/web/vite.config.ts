@@ -59,7 +59,7 @@ function shellList(): Plugin {
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
             // The engine for browsers that refuse it a worker, and the one with everything in it: too large to be kept
             // for so few. Decoders stay when they were used.
-            const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf)[-.]/;
+            const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf|cpu|page-thread)[-.]/;
             const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             worker.code = worker.code

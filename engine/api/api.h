@@ -34,6 +34,7 @@ struct DataSet;
 
 namespace lapidary::api {
 
+struct ModelLoadArgs;
 struct SessionCreateArgs;
 struct OpenProjector;
 struct OpenMedia;
@@ -107,9 +108,9 @@ class Api {
     // what is behind it: that is how lapidary.wasm and lapidary-workshop.wasm differ.
     static Methods workshop_methods();
 
-    // Without a GpuHost there is only the CPU backend. `more`: methods besides the product's.
-    explicit Api(Host& host, GpuHost* gpu = nullptr, Methods more = workshop_methods())
-        : host_(host), ops_(host), more_(more) {
+    // Without a GpuHost there is only the CPU backend; without a machine that is the reference. `more`: methods besides the product's.
+    explicit Api(Host& host, GpuHost* gpu = nullptr, Methods more = workshop_methods(), cpu::Machine* machine = nullptr)
+        : host_(host), ops_(host), more_(more), machine_(machine) {
         if (gpu != nullptr) device_ = std::make_unique<HostDevice>(*gpu, ops_);
     }
 
@@ -137,6 +138,11 @@ class Api {
 
     // synth_method.cpp
     Task<Result<Reply>> model_synth(Call& call);
+
+    // cpu_model.cpp
+    Task<Status> load_on_cpu(const Call& call, OpenModel& model, const ModelLoadArgs& args);
+    Task<Status> load_reference(const Call& call, OpenModel& model);
+    static Result<std::unique_ptr<Runner>> cpu_runner(OpenModel& model, uint32_t context);
 
     // data_methods.cpp
     Task<Result<Reply>> data_read(Call& call);
@@ -253,6 +259,8 @@ class Api {
     PendingOps ops_;
     Methods more_;
     std::unique_ptr<HostDevice> device_;  // before everything that holds something of it
+    cpu::Machine* machine_;
+    std::unique_ptr<cpu::Heap> cpu_heap_;  // likewise
     infer::Autotuner autotuner_;
     uint32_t last_id_ = 0;
     double last_breath_ = 0;

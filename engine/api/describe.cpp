@@ -91,6 +91,8 @@ void describe_memory(const model::Config& config, const model::WeightTable& tabl
         memory["total_at_" + std::to_string(positions)] = weights + cache;
     }
     if (has_everything() && config.diffusion) memory["canvas"] = canvas_bytes(config);
+    // As the CPU keeps them.
+    memory["weights_on_cpu"] = cpu::Model::planned_bytes(table, infer::TablePlace::automatic);
     // May stay in the file (model.load), which costs time instead.
     if (table.per_layer_token_embd.present()) memory["per_layer_embeddings"] = table.per_layer_token_embd.bytes();
     out.parameters = int64_t(model::weight_elements(table));
@@ -224,6 +226,7 @@ ModelDescription describe(OpenModel& model, KvFormat kv) {
                                          .tokens = array_size(header, "tokenizer.ggml.tokens"),
                                          .merges = array_size(header, "tokenizer.ggml.merges")};
     }
+    out.cpu = describe_cpu(model);
     if (model.gpu_weights != nullptr) out.gpu = describe(model.gpu_weights->choice());
     return out;
 }

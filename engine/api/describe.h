@@ -16,6 +16,10 @@ namespace lapidary::api {
 ModelDescription describe(OpenModel& model, KvFormat kv);
 GpuKernels describe(const infer::Autotune& choice);
 TowersDescription describe(const towers::Projector& projector);
+// How a model computes on the CPU, once it is loaded there.
+std::optional<CpuKernels> describe_cpu(const OpenModel& model);
+// Where model.load says that the table of per-layer embeddings goes.
+Result<infer::TablePlace> table_place(std::string_view name);
 AdapterDescription describe(const lora::Adapter& adapter);
 WrittenModel describe(const model::QuantizeReport& report);
 

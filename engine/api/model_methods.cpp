@@ -7,18 +7,6 @@
 #include "tokenizer/utf8_stream.h"
 
 namespace lapidary::api {
-namespace {
-
-Result<infer::TablePlace> table_place(std::string_view name) {
-    using enum infer::TablePlace;
-    if (name == "auto") return automatic;
-    if (name == "gpu") return gpu;
-    if (name == "source") return source;
-    return fail(Code::invalid_argument, "'per_layer_embeddings' must be 'auto', 'gpu' or 'source'");
-}
-
-}  // namespace
-
 Task<Result<Reply>> Api::model_open(Call& call) {
     ModelOpenArgs args;
     CO_TRY(read_message(call.args, args));
@@ -64,11 +52,14 @@ Task<Result<Reply>> Api::model_load(Call& call) {
     const auto model = CO_TRY(model_of(args.model));
     const auto table = CO_TRY(model->weights());
     if (args.backend == "cpu") {
-        if (model->cpu_weights == nullptr) {
-            model->cpu_weights =
-                CO_TRY(co_await reference::Weights::load(model->file, *table, progress_of(call), call.cancel));
+        CO_TRY(co_await load_on_cpu(call, *model, args));
+        const bool packed = model->cpu_model != nullptr;
+        ModelLoadResult out{.bytes = int64_t(packed ? model->cpu_model->bytes() : model->cpu_weights->bytes()),
+                            .cpu = describe_cpu(*model)};
+        if (packed && table->per_layer_token_embd.present()) {
+            out.per_layer_embeddings = model->cpu_model->per_layer_rows == nullptr ? "memory" : "source";
         }
-        co_return reply(ModelLoadResult{.bytes = int64_t(model->cpu_weights->bytes())});
+        co_return reply(out);
     }
     if (args.backend != "gpu") {
         co_return fail(Code::unsupported, "there is no backend '{}'; 'cpu' and 'gpu' exist", printable(args.backend));

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cpu/model.h"
 #include "gguf/file.h"
 #include "grammar/token_texts.h"
 #include "infer/gpu_model.h"
@@ -27,7 +28,10 @@ struct OpenModel {
     Result<std::shared_ptr<const grammar::TokenTexts>> token_texts();
 
     // Null until loaded for that backend.
-    std::shared_ptr<const reference::Weights> cpu_weights;
+    std::shared_ptr<cpu::Model> cpu_model;
+    std::shared_ptr<const reference::Weights> cpu_weights;  // for the reference, and for training
+    bool takes_media = false;                               // and so its sessions on the CPU are the reference's
+    std::string why_reference;                              // runs a model on the CPU, if it does
     std::shared_ptr<infer::GpuModel> gpu_weights;
 
   private:

@@ -9,8 +9,6 @@
 #include "infer/gpu_encoder.h"
 #include "infer/gpu_runner.h"
 #include "infer/perplexity.h"
-#include "model/memory.h"
-#include "reference/forward.h"
 
 namespace lapidary::api {
 namespace {
@@ -64,17 +62,10 @@ Task<Result<std::shared_ptr<OpenSession>>> Api::new_session(const Call& call, Op
         open->gpu = runner.get();
         co_return with(std::move(runner));
     }
-    if (backend != "cpu" || model.cpu_weights == nullptr) {
+    if (backend != "cpu" || (model.cpu_model == nullptr && model.cpu_weights == nullptr)) {
         co_return fail(Code::invalid_argument, "the model is not loaded for the backend '{}'", printable(backend));
     }
-    // The reference keeps every position in f32, in the memory the weights live in too.
-    const uint64_t bytes = model::kv_bytes_unwindowed(*config, context);
-    constexpr uint64_t kMost = sizeof(size_t) == 4 ? 2ull << 30 : 64ull << 30;
-    if (bytes > kMost) {
-        co_return fail(Code::out_of_memory, "a context of {} tokens takes {}: ask for a shorter one", context,
-                       format_bytes(bytes));
-    }
-    co_return with(std::make_unique<reference::Forward>(config, CO_TRY(model.weights()), model.cpu_weights, context));
+    co_return with(CO_TRY(cpu_runner(model, context)));
 }
 
 Task<Result<Reply>> Api::session_create(Call& call) {

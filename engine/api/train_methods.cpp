@@ -134,6 +134,7 @@ Task<Result<std::unique_ptr<train::Backend>>> Api::training_backend(const Call& 
         co_return CO_TRY(co_await train::GpuBackend::create(
             model.gpu_weights, adapter, {.tokens = longest, .checkpointing = checkpointing}, call.cancel));
     }
+    if (backend == "cpu" && model.cpu_model != nullptr) CO_TRY(co_await load_reference(call, model));
     if (backend != "cpu" || model.cpu_weights == nullptr) {
         co_return fail(Code::invalid_argument, "the model is not loaded for training on the backend '{}'",
                        printable(backend));

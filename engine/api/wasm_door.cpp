@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/api.h"
+#include "api/wasm_cpu.h"
 #include "api/wasm_gpu.h"
 #include "api/wasm_methods.h"
 
@@ -45,7 +46,7 @@ class WasmHost final : public lapidary::api::Host {
 
 Api& api() {
     static WasmHost host;
-    static Api instance(host, &lapidary::api::wasm_gpu(), lapidary::api::more_methods());
+    static Api instance(host, &lapidary::api::wasm_gpu(), lapidary::api::more_methods(), &lapidary::api::wasm_cpu());
     return instance;
 }
 

@@ -1,7 +1,9 @@
 #include "cpu/cpu_ops.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/edition.h"
 #include "cpu/packed.h"
 #include "cpu/place.h"
 
@@ -37,9 +39,10 @@ uint32_t attention_work(const kernels::HeadShape& shape) {
 }  // namespace
 
 Result<Address> Scratch::take(std::string_view name, uint64_t bytes) {
-    Place& place = places_[std::string(name)];
-    if (place.bytes < bytes) place = {.at = TRY(blocks_.take(bytes)), .bytes = bytes};
-    return place.at;
+    auto place = std::ranges::find(places_, name, &Place::name);
+    if (place == places_.end()) place = places_.insert(place, {.name = name, .at = 0, .bytes = 0});
+    if (place->bytes < bytes) *place = {.name = name, .at = TRY(blocks_.take(bytes)), .bytes = bytes};
+    return place->at;
 }
 
 Result<std::vector<Op>> CpuOps::take() && {
@@ -71,7 +74,7 @@ infer::Residual CpuOps::begin(Address table_rows) {
     const Tensor h = kept("h", rows_, d);
     ops_.push_back(
         {.kind = Kind::embed, .work = d, .embed = {.table = model_.token_embd, .y = rows_of(h), .scale = scale}});
-    if (adapters_ != nullptr) {
+    if (has_everything() && adapters_ != nullptr) {
         for (const Adapters::Term& term : adapters_->terms({0, Linear::token_embd})) {
             ops_.push_back({.kind = Kind::add_column,
                             .work = d * term.a.rows,
@@ -163,7 +166,7 @@ void CpuOps::multiply(const Stack& stack, LinearOf /*which*/, Tensor x, Tensor y
 }
 
 void CpuOps::adapt(LinearOf which, Tensor x, Tensor y) {
-    if (adapters_ == nullptr) return;
+    if (!has_everything() || adapters_ == nullptr) return;
     for (const Adapters::Term& term : adapters_->terms(which)) {
         const Tensor z = scratch("z", rows_, term.a.rows);
         const auto product = [&](const Matrix& w, const Rows& from, const Rows& to, bool adds) {
@@ -300,6 +303,7 @@ void CpuOps::multiply_experts(const ExpertMatrices& m, Tensor ids, Tensor x, boo
 }
 
 Tensor CpuOps::experts(const infer::Experts& e, Tensor h) {
+    if (!has_everything()) return {};  // Model::can_run has refused
     const model::ExpertConfig& moe = config().experts;
     const LayerMatrices& w = model_.layers[e.layer];
     const uint32_t d = config().width;

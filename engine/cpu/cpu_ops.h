@@ -1,8 +1,6 @@
 // The verbs of a layer as ops of the CPU backend. A program is recorded once and run for any number of rows.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,16 +15,17 @@ namespace lapidary::cpu {
 class Scratch {
   public:
     explicit Scratch(Heap& heap) : blocks_(heap) {}
-    // At least so large; what it held before is lost.
+    // At least so large; what it held before is lost. name: a literal.
     Result<Address> take(std::string_view name, uint64_t bytes);
 
   private:
     struct Place {
+        std::string_view name;
         Address at = 0;
         uint64_t bytes = 0;
     };
     Blocks blocks_;
-    std::map<std::string, Place, std::less<>> places_;
+    std::vector<Place> places_;
 };
 
 class CpuOps final : public infer::Ops {

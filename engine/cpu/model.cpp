@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/edition.h"
 #include "cpu/packed.h"
 #include "cpu/place.h"
 #include "kernels/weight_format.h"
@@ -43,7 +44,7 @@ bool table_stays_away(const model::WeightTable& table, infer::TablePlace place) 
 
 }  // namespace
 
-// Carries what a load needs from weight to weight.
+// Places for all matrices first; then they are filled one after the other.
 struct Model::Loader {
     Model& out;
     const gguf::File& file;
@@ -51,39 +52,30 @@ struct Model::Loader {
     Cancel cancel;
     uint64_t done = 0;
     uint64_t total = 0;
+    struct Wanted {
+        const Weight* weight;
+        Matrix w;  // form none: a vector
+    };
+    std::vector<Wanted> wanted = {};
 
     // What one read asks for: bounds the memory in flight.
     static constexpr uint64_t kChunkBytes = 4 << 20;
 
-    Task<Result<Bytes>> read(const Weight& weight, uint64_t offset, uint64_t size) {
-        const auto* tensor = file.find(weight.name);
-        if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", weight.name);
-        Bytes bytes = CO_TRY(co_await file.read(*tensor, offset, size, cancel));
-        done += size;
-        if (progress) progress(done, total);
-        co_return bytes;
+    void want(const Weight& weight, const Matrix& w) {
+        total += weight.bytes();
+        wanted.push_back({.weight = &weight, .w = w});
     }
 
-    Task<Status> fill(const Matrix& w, const Weight& weight) {
-        const uint64_t rows = weight.rows * weight.slices;
-        const uint64_t step = std::max<uint64_t>(8, kChunkBytes / weight.row_bytes() / 8 * 8);
-        for (uint64_t row = 0; row < rows; row += step) {
-            const uint64_t count = std::min(step, rows - row);
-            const Bytes bytes = CO_TRY(co_await read(weight, row * weight.row_bytes(), count * weight.row_bytes()));
-            CO_TRY(fill_matrix(out.heap(), w, weight.type, row, count, bytes));
-        }
-        co_return Status{};
-    }
-
-    Task<Result<Matrix>> matrix(const Weight& weight) {
-        if (!weight.present()) co_return Matrix{};
-        const Matrix w = CO_TRY(new_matrix(out.blocks_, weight.type, weight.rows * weight.slices, weight.cols));
-        CO_TRY(co_await fill(w, weight));
-        co_return w;
+    Result<Matrix> matrix(const Weight& weight) {
+        if (!weight.present()) return Matrix{};
+        const Matrix w = TRY(new_matrix(out.blocks_, weight.type, weight.rows * weight.slices, weight.cols));
+        want(weight, w);
+        return w;
     }
 
     // Matrices whose results lie side by side; neighbours of one form that end with a whole group of rows become one.
-    Task<Result<Stack>> stack(std::vector<const Weight*> weights) {
+    Result<Stack> stack(std::initializer_list<const Weight*> all) {
+        std::vector<const Weight*> weights(all);
         std::erase_if(weights, [](const Weight* weight) { return !weight->present(); });
         Stack parts;
         uint32_t y_at = 0;
@@ -93,52 +85,71 @@ struct Model::Loader {
             do {
                 rows += weights[end++]->rows;
             } while (end < weights.size() && rows % 8 == 0 && weights[end]->type == weights[i]->type);
-            const Matrix all = CO_TRY(new_matrix(out.blocks_, weights[i]->type, rows, weights[i]->cols));
-            Matrix one = all;
+            const Matrix together = TRY(new_matrix(out.blocks_, weights[i]->type, rows, weights[i]->cols));
+            Matrix one = together;
             for (; i < end; ++i) {
                 one.rows = uint32_t(weights[i]->rows);
-                CO_TRY(co_await fill(one, *weights[i]));
+                want(*weights[i], one);
                 one.at += Address(matrix_bytes(one.form, one.rows, one.cols));
             }
-            parts.push_back({.w = all, .y_at = y_at});
+            parts.push_back({.w = together, .y_at = y_at});
             y_at += uint32_t(rows);
         }
-        co_return parts;
+        return parts;
     }
 
-    Task<Result<ExpertMatrices>> experts(const Weight& weight) {
-        Matrix w = CO_TRY(co_await matrix(weight));
+    Result<ExpertMatrices> experts(const Weight& weight) {
+        Matrix w = TRY(matrix(weight));
         w.rows = uint32_t(weight.rows);
-        co_return ExpertMatrices{.w = w, .slice = uint32_t(matrix_bytes(w.form, w.rows, w.cols))};
+        return ExpertMatrices{.w = w, .slice = uint32_t(matrix_bytes(w.form, w.rows, w.cols))};
     }
 
-    Task<Status> vector(const Weight& weight) {
-        const Bytes bytes = CO_TRY(co_await read(weight, 0, weight.bytes()));
-        std::vector<float> values(size_t(weight.elements()));
-        quant::decode(weight.type, bytes.data(), values);
-        out.vectors_.emplace(weight.name, std::move(values));
-        co_return Status{};
-    }
-
-    Task<Result<LayerMatrices>> layer(const model::LayerWeights& w) {
+    Result<LayerMatrices> layer(const model::LayerWeights& w) {
         LayerMatrices m;
-        m.qkv = CO_TRY(co_await stack({&w.attn_q, &w.attn_k, &w.attn_v}));
-        m.o = CO_TRY(co_await stack({&w.attn_output}));
-        m.gate_up = CO_TRY(co_await stack({&w.ffn_gate, &w.ffn_up}));
-        m.down = CO_TRY(co_await stack({&w.ffn_down}));
-        m.inp_gate = CO_TRY(co_await stack({&w.inp_gate}));
-        m.proj = CO_TRY(co_await stack({&w.proj}));
-        m.router = CO_TRY(co_await stack({&w.router}));
+        m.qkv = TRY(stack({&w.attn_q, &w.attn_k, &w.attn_v}));
+        m.o = TRY(stack({&w.attn_output}));
+        m.gate_up = TRY(stack({&w.ffn_gate, &w.ffn_up}));
+        m.down = TRY(stack({&w.ffn_down}));
+        m.inp_gate = TRY(stack({&w.inp_gate}));
+        m.proj = TRY(stack({&w.proj}));
+        if (!has_everything() || !w.is_moe()) return m;
+        m.router = TRY(stack({&w.router}));
         for (const Weight* weight : {&w.expert_gate_up, &w.expert_gate, &w.expert_up}) {
-            if (weight->present()) m.expert_gate_up.push_back(CO_TRY(co_await experts(*weight)));
+            if (weight->present()) m.expert_gate_up.push_back(TRY(experts(*weight)));
         }
-        if (w.expert_down.present()) m.expert_down = CO_TRY(co_await experts(w.expert_down));
-        co_return m;
+        m.expert_down = TRY(experts(w.expert_down));
+        return m;
+    }
+
+    Task<Status> fill() {
+        for (const auto& [weight, w] : wanted) {
+            const auto* tensor = file.find(weight->name);
+            if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", weight->name);
+            const uint64_t rows = weight->rows * weight->slices;
+            const uint64_t step = std::max<uint64_t>(8, kChunkBytes / weight->row_bytes() / 8 * 8);
+            for (uint64_t row = 0; row < rows; row += step) {
+                const uint64_t count = std::min(step, rows - row);
+                const uint64_t size = count * weight->row_bytes();
+                const Bytes bytes = CO_TRY(co_await file.read(*tensor, row * weight->row_bytes(), size, cancel));
+                if (w.form == Form::none) {
+                    std::vector<float> values(size_t(weight->elements()));
+                    quant::decode(weight->type, bytes.data(), values);
+                    out.vectors_.emplace_back(weight->name, std::move(values));
+                } else {
+                    CO_TRY(fill_matrix(out.heap(), w, weight->type, row, count, bytes));
+                }
+                done += size;
+                if (progress) progress(done, total);
+            }
+        }
+        co_return Status{};
     }
 };
 
-Status Model::can_run(const model::Config& /*config*/, const model::WeightTable& table) {
+Status Model::can_run(const model::Config& config, const model::WeightTable& table) {
+    if (config.diffusion) return fail(Code::unsupported, "models that write by canvases run on the reference");
     for (const model::LayerWeights& w : table.layers) {
+        if (!has_everything() && w.is_moe()) return fail(Code::needs_everything, "experts are for the larger engine");
         // Experts begin with a group of rows.
         for (const Weight* weight : {&w.expert_gate_up, &w.expert_gate, &w.expert_up, &w.expert_down}) {
             if (weight->rows % 8 != 0 && weight->slices > 1) {
@@ -176,52 +187,50 @@ Task<Result<std::shared_ptr<Model>>> Model::load(Heap& heap, const gguf::File& f
     out->bytes_ = planned_bytes(*out->table_, options.place);
     CO_TRY(heap.check_room(out->bytes_, "the model"));
     Loader loader{*out, file, std::move(progress), std::move(cancel)};
-    CO_TRY(co_await out->fill(loader, options.place));
+    CO_TRY(out->allocate(loader, table_stays_away(*out->table_, options.place)));
+    CO_TRY(co_await loader.fill());
+    CO_TRY(out->place_frequencies());
     co_return out;
 }
 
-Task<Status> Model::fill(Loader& loader, infer::TablePlace place) {
-    const bool away = table_stays_away(*table_, place);
-    const Weight& rows = table_->per_layer_token_embd;
+// Everything a program needs to know about matrices, before any of them is read.
+Status Model::allocate(Loader& loader, bool away) {
     table_->for_each([&](const Weight& weight) {
-        if (&weight != &rows || !away) loader.total += weight.bytes();
+        if (is_vector(weight)) loader.want(weight, {});
     });
-    std::vector<const Weight*> vectors;
-    table_->for_each([&](const Weight& weight) {
-        if (is_vector(weight)) vectors.push_back(&weight);
-    });
-    for (const Weight* weight : vectors) CO_TRY(co_await loader.vector(*weight));
-    CO_TRY(place_frequencies());
-    token_embd = CO_TRY(co_await loader.matrix(table_->token_embd));
-    head = CO_TRY(co_await loader.stack({&table_->output}));
+    token_embd = TRY(loader.matrix(table_->token_embd));
+    head = TRY(loader.stack({&table_->output}));
     if (head.empty()) head = {{.w = token_embd}};
-    per_layer_model_proj = CO_TRY(co_await loader.stack({&table_->per_layer_model_proj}));
-    dense_first = CO_TRY(co_await loader.stack({&table_->dense.first}));
-    dense_second = CO_TRY(co_await loader.stack({&table_->dense.second}));
-    for (const model::LayerWeights& layer : table_->layers) layers.push_back(CO_TRY(co_await loader.layer(layer)));
+    per_layer_model_proj = TRY(loader.stack({&table_->per_layer_model_proj}));
+    if (has_everything()) {
+        dense_first = TRY(loader.stack({&table_->dense.first}));
+        dense_second = TRY(loader.stack({&table_->dense.second}));
+    }
+    for (const model::LayerWeights& layer : table_->layers) layers.push_back(TRY(loader.layer(layer)));
+    const Weight& rows = table_->per_layer_token_embd;
     if (!away) {
-        per_layer_token_embd = CO_TRY(co_await loader.matrix(rows));
-        co_return Status{};
+        per_layer_token_embd = TRY(loader.matrix(rows));
+        return {};
     }
     const auto* tensor = loader.file.find(rows.name);
-    if (tensor == nullptr) co_return fail(Code::missing_tensor, "the file has no tensor '{}'", rows.name);
+    if (tensor == nullptr) return fail(Code::missing_tensor, "the file has no tensor '{}'", rows.name);
     per_layer_rows = std::make_unique<infer::TableRows>(loader.file.source_of(*tensor), tensor->info.range.offset,
                                                         rows.type, rows.rows, rows.cols, &decoded);
-    co_return Status{};
+    return {};
 }
 
 infer::Norm Model::vector(const Weight& weight) const {
     if (!weight.present()) return {};
-    const auto it = vectors_.find(weight.name);
+    const auto it = std::ranges::find(vectors_, weight.name, &std::pair<std::string, std::vector<float>>::first);
     return it == vectors_.end() ? infer::Norm{} : it->second;
 }
 
 Result<Address> Model::place(const std::vector<float>& values) {
     if (values.empty()) return 0;
-    const auto it = placed_.find(values);
+    const auto it = std::ranges::find(placed_, values, &std::pair<std::vector<float>, Address>::first);
     if (it != placed_.end()) return it->second;
     const Address at = TRY(blocks_.take_for(std::span(values)));
-    placed_.emplace(values, at);
+    placed_.emplace_back(values, at);
     return at;
 }
 

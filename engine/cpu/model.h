@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -85,14 +84,14 @@ class Model {
         : config_(std::move(config)), table_(std::move(table)), blocks_(heap) {}
 
     struct Loader;
-    Task<Status> fill(Loader& loader, infer::TablePlace place);
+    Status allocate(Loader& loader, bool away);
     Status place_frequencies();
 
     std::shared_ptr<const model::Config> config_;
     std::shared_ptr<const model::WeightTable> table_;
     Blocks blocks_;
-    std::map<std::string, std::vector<float>, std::less<>> vectors_;
-    std::map<std::vector<float>, Address> placed_;
+    std::vector<std::pair<std::string, std::vector<float>>> vectors_;
+    std::vector<std::pair<std::vector<float>, Address>> placed_;
     Address rope_full_ = 0, rope_sliding_ = 0;
     Accuracy accuracy_ = Accuracy::exact;
     Digits digits_ = Digits::none;

@@ -201,30 +201,31 @@ uint64_t Runner::state_bytes(uint32_t positions) const {
     return bytes;
 }
 
-template <class F>
-Task<Status> Runner::each_run(uint32_t positions, F&& f) const {
+std::vector<Runner::Range> Runner::ranges(uint32_t positions) const {
+    std::vector<Range> out;
     for (const Cache& cache : caches_) {
         uint32_t count = 0;
         for (uint32_t at = positions - std::min(positions, cache.most); at < positions; at += count) {
             const auto piece = uint32_t(std::max<uint64_t>(1, kStatePiece / cache.row_bytes));
             count = std::min({positions - at, cache.ring - at % cache.ring, piece});
-            CO_TRY(co_await f(Address(cache.at + uint64_t{at % cache.ring} * cache.row_bytes),
-                              uint64_t{count} * cache.row_bytes));
+            out.push_back({.at = Address(cache.at + uint64_t{at % cache.ring} * cache.row_bytes),
+                           .bytes = count * cache.row_bytes});
         }
     }
-    co_return Status{};
+    return out;
 }
 
 Task<Status> Runner::save_state(PutState put) {
     // How much of the past the rings still have depends on how far they were written.
-    Bytes furthest(sizeof(furthest_));
-    std::memcpy(furthest.data(), &furthest_, furthest.size());
-    CO_TRY(co_await put(std::move(furthest)));
-    co_return co_await each_run(position_, [&](Address at, uint64_t size) -> Task<Status> {
-        Bytes bytes(size);
-        machine().read(at, bytes);
-        co_return co_await put(std::move(bytes));
-    });
+    Bytes bytes(sizeof(furthest_));
+    std::memcpy(bytes.data(), &furthest_, bytes.size());
+    CO_TRY(co_await put(std::move(bytes)));
+    for (const Range& range : ranges(position_)) {
+        bytes = Bytes(range.bytes);
+        machine().read(range.at, bytes);
+        CO_TRY(co_await put(std::move(bytes)));
+    }
+    co_return Status{};
 }
 
 Task<Status> Runner::load_state(std::span<const int32_t> tokens, GetState get) {
@@ -234,10 +235,7 @@ Task<Status> Runner::load_state(std::span<const int32_t> tokens, GetState get) {
     const Bytes first = CO_TRY(co_await get(sizeof(furthest)));
     std::memcpy(&furthest, first.data(), sizeof(furthest));
     if (furthest < positions) co_return fail(Code::bad_file, "the saved session is damaged: it was never that long");
-    CO_TRY(co_await each_run(positions, [&](Address at, uint64_t size) -> Task<Status> {
-        machine().write(at, CO_TRY(co_await get(size)));
-        co_return Status{};
-    }));
+    for (const Range& range : ranges(positions)) machine().write(range.at, CO_TRY(co_await get(range.bytes)));
     position_ = positions;
     furthest_ = furthest;
     co_return Status{};

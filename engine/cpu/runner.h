@@ -59,9 +59,12 @@ class Runner final : public lapidary::Runner {
     Task<Status> run_block(std::span<const int32_t> tokens, infer::Depth depth, Breathe breathe);
     Task<Status> execute(const Program& program, uint32_t count, Breathe breathe);
     std::vector<float> read(const gpu::Tensor& from, uint32_t rows) const;
-    // Bytes of a cache that lie next to each other, from a position on.
-    template <class F>
-    Task<Status> each_run(uint32_t positions, F&& f) const;
+    // What so many positions have in the caches, in pieces that lie next to each other.
+    struct Range {
+        Address at;
+        uint32_t bytes;
+    };
+    [[nodiscard]] std::vector<Range> ranges(uint32_t positions) const;
 
     std::shared_ptr<Model> model_;
     uint32_t context_;

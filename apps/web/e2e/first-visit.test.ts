@@ -10,6 +10,9 @@ import { root } from './site.js';
 
 const app = openApp({ gpu: false });
 const mostBytes = 512_000;
+/** What only the CPU asks for, as this visitor's does: kernels that a GPU has no use for. */
+const kernels = /\/cpu-(?:base|relaxed)-[^/]*\.wasm$/;
+const mostKernelBytes = 40_000;
 
 test('what a chat needs is small', { skip: app.skip }, async (t) => {
     // Without the service worker, which fetches the other pages' scripts as well, for when there is no network.
@@ -29,12 +32,15 @@ test('what a chat needs is small', { skip: app.skip }, async (t) => {
     const files = [...new Set(app.site.asked)].filter((name) => /\.(?:js|wasm)$/.test(name));
     const sizes: [name: string, bytes: number][] = [];
     for (const name of files) sizes.push([name, gzipSync(await fs.readFile(path.join(root, name)), { level: 9 }).length]);
-    const total = sizes.reduce((sum, [, bytes]) => sum + bytes, 0);
-    const lines = [...sizes.sort(([, a], [, b]) => b - a), ['together', total] as const].map(
+    const sum = (wanted: boolean) => sizes.reduce((all, [name, bytes]) => all + (kernels.test(name) === wanted ? bytes : 0), 0);
+    const total = sum(false);
+    const lines = [...sizes.sort(([, a], [, b]) => b - a), ['together, less the kernels', total] as const].map(
         ([name, bytes]) => `${bytes.toLocaleString('en').padStart(9)}  ${name}`,
     );
     for (const line of lines) t.diagnostic(line);
-    assert.equal(files.filter((name) => name.endsWith('.wasm')).length, 1, 'one engine');
+    assert.equal(files.filter((name) => name.endsWith('.wasm') && !kernels.test(name)).length, 1, 'one engine');
+    assert.ok(sum(true) > 0, 'the CPU has kernels');
+    assert.ok(sum(true) <= mostKernelBytes, `the CPU's kernels have ${sum(true)} bytes`);
     assert.ok(!files.some((name) => name.includes('workshop')), 'and not the one with everything');
     assert.ok(files.some((name) => name.includes('worker')), 'the worker was counted');
     assert.ok(total <= mostBytes, `more than ${mostBytes} bytes, compressed with gzip:\n${lines.join('\n')}`);

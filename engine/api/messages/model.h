@@ -64,6 +64,20 @@ MESSAGE(GpuKernels, MEMBER(variant, "the kernels"), MEMBER(selftest, "of this lo
         MEMBER(remembered, "an earlier load knew it all"),
         MEMBER(gemv_ms, "a matrix times a vector, if that was measured"));
 
+// How the CPU computes.
+struct CpuKernels {
+    std::string accuracy;
+    std::optional<std::string> digits;
+    std::optional<std::string> why;
+};
+MESSAGE(CpuKernels,
+        MEMBER(accuracy,
+               "exact: as close as sums of floats; fast: as close as most engines; reference: slow and obvious")
+            .as("'exact' | 'fast' | 'reference'"),
+        MEMBER(digits, "what activations become where they meet weights of few bits")
+            .as("'two_i16' | 'three_i8' | 'one_i8'"),
+        MEMBER(why, "it is the reference"));
+
 struct ModelExperts {
     int64_t count = 0;
     int64_t used = 0;
@@ -169,6 +183,7 @@ struct ModelDescription {
     std::vector<TensorShare> quantization;
     std::optional<TokenizerSummary> tokenizer;
     std::optional<GpuKernels> gpu;
+    std::optional<CpuKernels> cpu;
 };
 inline constexpr char kPerLayer[] = "number | number[]";
 MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"),
@@ -192,12 +207,13 @@ MESSAGE(ModelDescription, MEMBER(architecture, "'gemma4', or what it cannot run"
         MEMBER(towers, "in the file, for images and sounds"),
         MEMBER(parameters, "numbers in the weights that are used"),
         MEMBER(memory,
-               "bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest "
+               "bytes of weights, of weights_on_cpu, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for "
+               "the longest "
                "context, and of the table of per_layer_embeddings, which may stay in the file")
             .as("{ weights: number; kv_format: string; [at: string]: number | string }"),
         MEMBER(supported, "whether it can be run"), MEMBER(reason, "why not"),
         MEMBER(quantization, "types in the order of the bytes they take"), MEMBER(tokenizer, "if the file has one"),
-        MEMBER(gpu, "once loaded there"));
+        MEMBER(gpu, "once loaded there"), MEMBER(cpu, "once loaded there"));
 
 struct ModelLoadArgs {
     Id model = 0;
@@ -207,6 +223,7 @@ struct ModelLoadArgs {
     std::string gpu_choice;
     std::optional<int64_t> processors;
     std::string per_layer_embeddings = "auto";
+    std::string accuracy = "exact";
 };
 inline constexpr int64_t kMaxFeatures = 32;
 ARGUMENTS(ModelLoadArgs, MEMBER(model, "its number"), MEMBER(backend, "'cpu' unless told").maybe().as(kBackend),
@@ -214,20 +231,24 @@ ARGUMENTS(ModelLoadArgs, MEMBER(model, "its number"), MEMBER(backend, "'cpu' unl
           MEMBER(selftest, "false: the GPU gets the kernels it says it can run, without being tried"),
           MEMBER(gpu_choice, "what earlier loads gave back, a line each").maybe(),
           MEMBER(processors, "how many the GPU has, whatever was found out").between(0, infer::kMaxComputeUnits),
-          MEMBER(per_layer_embeddings, "where that table goes: auto is the GPU if it has room")
+          MEMBER(per_layer_embeddings, "where that table goes: auto is with the other weights if there is room")
               .maybe()
-              .as("'auto' | 'gpu' | 'source'"));
+              .as("'auto' | 'gpu' | 'source'"),
+          MEMBER(accuracy, "of the CPU: exact unless told; only the first load for it decides")
+              .maybe()
+              .as("'exact' | 'fast' | 'reference'"));
 
 struct ModelLoadResult {
     int64_t bytes = 0;
     std::optional<std::string> adapter;
     std::optional<GpuKernels> gpu;
+    std::optional<CpuKernels> cpu;
     std::optional<std::string> per_layer_embeddings;
     std::optional<std::string> gpu_choice;
 };
 MESSAGE(ModelLoadResult, MEMBER(bytes, "of the weights in memory"), MEMBER(adapter, "the GPU in words"),
-        MEMBER(gpu, "the kernels it got"),
-        MEMBER(per_layer_embeddings, "where that table is, if the model has one").as("'gpu' | 'source'"),
+        MEMBER(gpu, "the kernels it got"), MEMBER(cpu, "how it computes there"),
+        MEMBER(per_layer_embeddings, "where that table is, if the model has one").as("'gpu' | 'memory' | 'source'"),
         MEMBER(gpu_choice, "a line to keep for the next load"));
 
 struct ModelTokenizeArgs {

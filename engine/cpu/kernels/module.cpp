@@ -2,6 +2,7 @@
 // memory; the first one runs programs, the others help. Also compiled natively for nothing: only WebAssembly has a use for it.
 #ifdef LAPIDARY_CPU_MODULE
 #include "cpu/kernels/kernels.h"
+#include "cpu/kernels/product.h"
 #include "cpu/packed.h"
 
 #define LAPIDARY_EXPORT(name) extern "C" __attribute__((export_name(#name)))
@@ -162,6 +163,35 @@ LAPIDARY_EXPORT(trial) uint32_t trial(Address at, Digits digits, uint32_t tokens
     product(Memory{}, op, *Memory{}.at<const Step>(step), {0, kRows / 8});
     return end - at;
 }
+
+#ifndef LAPIDARY_CPU_BASELINE
+// Whether relaxed dot products are what they should be: an engine had them wrong in its quickly made code. → 1 if they are. A part of
+// 4 KiB from `at` on is free.
+LAPIDARY_EXPORT(check) int check(Address at) {
+    auto* const w = Memory{}.at<uint8_t>(at);
+    auto* const x = Memory{}.at<float>(at + 2048);
+    const Address digits_at = at + 2048 + 1024;
+    uint32_t seed = 1;
+    const auto next = [&] { return seed = seed * 1664525 + 1013904223; };
+    for (uint32_t i = 0; i < 1152; ++i) w[i] = uint8_t(next() >> 24) & (i < 1024 ? 255 : 63);
+    for (uint32_t i = 0; i < 16; ++i) store(w + 1152 + 4 * i, 1.0f);
+    for (uint32_t i = 0; i < kBlock; ++i) x[i] = float(int32_t(next()));
+    const auto product_with = [&]<class D>(D, Pair& y) {
+        const Rows from{at + 2048, kBlock};
+        digits(Memory{}, {.x = from, .cols = kBlock, .digits = D::kDigits, .out = digits_at, .per_token = 1}, {0, 1});
+        multiply_group<Q4K, D>(w, kBlock, Memory{}.at<const uint8_t>(digits_at), 0, 1, &y);
+    };
+    Pair exact{}, relaxed{};
+    product_with(TwoI16{}, exact);
+    product_with(ThreeI8{}, relaxed);
+    for (int i = 0; i < 4; ++i) {
+        const float a = exact.a[i] - relaxed.a[i];
+        const float b = exact.b[i] - relaxed.b[i];
+        if (!(a * a < 1e16f && b * b < 1e16f)) return 0;  // of products of some 1e12
+    }
+    return 1;
+}
+#endif
 
 }  // namespace lapidary::cpu
 #endif

@@ -8,8 +8,8 @@
 #include <wasm_simd128.h>
 #endif
 
-// Loops over vectors that lie in registers. Natively that only costs the compiler minutes.
-#ifdef __wasm_simd128__
+// Loops over vectors that lie in registers. Elsewhere than in the modules that only costs the compiler minutes.
+#ifdef LAPIDARY_CPU_MODULE
 #define LAPIDARY_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define LAPIDARY_UNROLL _Pragma("clang loop unroll(disable)")

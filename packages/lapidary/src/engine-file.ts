@@ -1,6 +1,7 @@
 // Finding the engine's module on disk, for Node.
 import { promises as fs } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { openNodeKernels } from './cpu/node.js';
 import { Engine, type EngineOptions } from './engine.js';
 import { LapidaryError } from './error.js';
 import { nodeGpu } from './gpu/node.js';
@@ -26,7 +27,7 @@ export async function loadEngine(options: EngineOptions & { workshop?: boolean }
         throw new LapidaryError('not_found', `run 'make build' first: the engine ${file} ${why}`, { cause });
     }
     try {
-        return await Engine.load(bytes, { gpu: () => nodeGpu(options.log), ...options });
+        return await Engine.load(bytes, { gpu: () => nodeGpu(options.log), cpu: openNodeKernels, ...options });
     } catch (cause) {
         if (cause instanceof LapidaryError) throw cause;
         throw new LapidaryError('bad_file', `${file} is not an engine this version can use; run 'make build' again`, {

@@ -1,5 +1,6 @@
 // The bridge to the engine: numbered calls with JSON and bytes go in, events and results come out, and in between
 // the engine asks us to read, to write or to wait. The engine never blocks; we never call it from inside itself.
+import type { CpuInfo, CpuKernels, CpuOptions } from './cpu/kernels.js';
 import { LapidaryError, cancelledError, isErrorCode, messageOf } from './error.js';
 import { GpuHost, type GpuOption } from './gpu/host.js';
 import type { GpuLedger } from './gpu/ledger.js';
@@ -35,6 +36,8 @@ export interface EngineOptions {
      * engine computes on the CPU.
      */
     gpu?: GpuOption | undefined;
+    /** Loads the kernels of the CPU, when a model is first loaded for it. Without it the reference computes. */
+    cpu?: ((options: CpuOptions) => Promise<CpuKernels>) | undefined;
 }
 
 export interface CallOptions<Event = JsonObject> {
@@ -88,8 +91,9 @@ export class Engine {
     private readonly encoder = new TextEncoder();
     private readonly afterwards = macrotasks();
     private readonly gpu: GpuHost;
+    private cpu: CpuKernels | undefined;
 
-    private constructor(options: EngineOptions) {
+    private constructor(private readonly options: EngineOptions) {
         this.log = (level, text) => {
             try {
                 options.log?.(level, text);
@@ -126,6 +130,7 @@ export class Engine {
         engine.exports = await instantiate({
             host: engine.hostImports(),
             gpu: engine.gpu.imports(),
+            cpu: engine.cpuImports(),
             wasi_snapshot_preview1: wasiImports(() => engine.memory, engine.log),
         });
         engine.enter((exports) => exports._initialize?.());
@@ -136,6 +141,23 @@ export class Engine {
     /** False after a trap or `close`: this engine will not answer any more. */
     get usable(): boolean {
         return this.failure === undefined;
+    }
+
+    /** Before a model is loaded for the CPU; only the first call decides. Without kernels the engine has slower ways. */
+    async openCpu(options: CpuOptions = {}): Promise<CpuInfo | undefined> {
+        try {
+            this.cpu ??= await this.options.cpu?.({ log: this.log, ...options });
+        } catch (error) {
+            if (error instanceof LapidaryError && error.code === 'invalid_argument') throw error;
+            this.log('warning', `the CPU computes slowly, without its kernels: ${messageOf(error)}`);
+        }
+        if (this.failure) this.cpu?.close();
+        return this.cpu?.info;
+    }
+
+    /** The CPU's kernels, once they were opened. */
+    get cpuInfo(): CpuInfo | undefined {
+        return this.cpu?.info;
     }
 
     /** Bytes of WebAssembly memory in use; it never shrinks. */
@@ -275,6 +297,24 @@ export class Engine {
         };
     }
 
+    private cpuImports(): WebAssembly.ModuleImports {
+        const kernels = () => {
+            if (!this.cpu) throw new LapidaryError('internal', 'the engine computed on the CPU before it was ready');
+            return this.cpu;
+        };
+        return {
+            digits: (fast: number) => this.cpu?.digits(fast !== 0) ?? 0,
+            grow: (bytes: number) => Number(kernels().grow(bytes)),
+            write: (to: number, pointer: number, length: number) => {
+                kernels().bytes(to, length).set(this.view(pointer, length));
+            },
+            read: (from: number, pointer: number, length: number) => {
+                this.view(pointer, length).set(kernels().bytes(from, length));
+            },
+            run: (step: number, ops: number, count: number) => Number(!kernels().run(step, ops, count)),
+        };
+    }
+
     private async read(number: number, offset: number, length: number, pointer: number): Promise<void> {
         const entry = this.sources.get(number);
         if (!entry) throw new LapidaryError('internal', `there is no source ${number}`);
@@ -381,6 +421,7 @@ export class Engine {
         this.calls.clear();
         this.stopReads();
         this.gpu.close();
+        this.cpu?.close();
     }
 
     private deliver(number: number, text: string): void {

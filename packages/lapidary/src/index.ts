@@ -32,7 +32,7 @@ export type { Method, Methods } from './messages.js';
 export { asContent } from './media/parts.js';
 export type { Detail, FileBytes, MediaInfo, MediaPart, Senses, VideoFrame } from './media/parts.js';
 export { Model } from './model.js';
-export type { Backend, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
+export type { Backend, CpuAccuracy, CpuWeights, LoadedWeights, Progress, SessionOptions, TablePlace, TokenizeOptions, WeightOptions, WorkOptions } from './model.js';
 export { Session } from './session.js';
 export type {
     AdapterUse,

@@ -221,6 +221,15 @@ export type GpuKernels = {
     gemv_ms?: GpuGemvMs;
 };
 
+export type CpuKernels = {
+    /** Exact: as close as sums of floats; fast: as close as most engines; reference: slow and obvious. */
+    accuracy: 'exact' | 'fast' | 'reference';
+    /** What activations become where they meet weights of few bits. */
+    digits?: 'two_i16' | 'three_i8' | 'one_i8';
+    /** It is the reference. */
+    why?: string;
+};
+
 export type ModelDescription = {
     /** 'gemma4', or what it cannot run. */
     architecture: string;
@@ -276,8 +285,8 @@ export type ModelDescription = {
     /** Numbers in the weights that are used. */
     parameters?: number;
     /**
-     * Bytes of weights, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the longest context, and of
-     * the table of per_layer_embeddings, which may stay in the file.
+     * Bytes of weights, of weights_on_cpu, kv_format, kv_cache_at_N and total_at_N for 4,096 tokens and for the
+     * longest context, and of the table of per_layer_embeddings, which may stay in the file.
      */
     memory?: { weights: number; kv_format: string; [at: string]: number | string };
     /** Whether it can be run. */
@@ -290,6 +299,8 @@ export type ModelDescription = {
     tokenizer?: TokenizerSummary;
     /** Once loaded there. */
     gpu?: GpuKernels;
+    /** Once loaded there. */
+    cpu?: CpuKernels;
 };
 
 export type ModelLoadArgs = {
@@ -305,8 +316,10 @@ export type ModelLoadArgs = {
     gpu_choice?: string | undefined;
     /** How many the GPU has, whatever was found out. */
     processors?: number | undefined;
-    /** Where that table goes: auto is the GPU if it has room. */
+    /** Where that table goes: auto is with the other weights if there is room. */
     per_layer_embeddings?: 'auto' | 'gpu' | 'source' | undefined;
+    /** Of the CPU: exact unless told; only the first load for it decides. */
+    accuracy?: 'exact' | 'fast' | 'reference' | undefined;
 };
 
 export type Progress = {
@@ -324,8 +337,10 @@ export type ModelLoadResult = {
     adapter?: string;
     /** The kernels it got. */
     gpu?: GpuKernels;
+    /** How it computes there. */
+    cpu?: CpuKernels;
     /** Where that table is, if the model has one. */
-    per_layer_embeddings?: 'gpu' | 'source';
+    per_layer_embeddings?: 'gpu' | 'memory' | 'source';
     /** A line to keep for the next load. */
     gpu_choice?: string;
 };

@@ -1,5 +1,6 @@
 // A model as the host sees it: bytes that the engine opened, and the things one can ask about them.
 import type { CallOptions, CallResult, Engine } from './engine.js';
+import type { CpuInfo } from './cpu/kernels.js';
 import { keep, recall, type TuningCache } from './gpu/tuning-cache.js';
 import type * as messages from './messages.js';
 import type { KvFormat } from './kv-format.js';
@@ -37,6 +38,12 @@ export interface SessionOptions {
 /** Of the table of per-layer embeddings: `auto` is the GPU if it has room. */
 export type TablePlace = NonNullable<messages.ModelLoadArgs['per_layer_embeddings']>;
 
+/**
+ * `exact` is as close as sums of floats are, `fast` as close as most engines are, with activations of 8 bits. `reference` is slow
+ * and obvious: what all else is compared with.
+ */
+export type CpuAccuracy = NonNullable<messages.ModelLoadArgs['accuracy']>;
+
 export interface WeightOptions extends WorkOptions {
     /** False: the GPU gets the kernels it says it can run, without being tried first. */
     selfTest?: boolean;
@@ -46,6 +53,10 @@ export interface WeightOptions extends WorkOptions {
     memory?: TuningCache | undefined;
     /** Where the table of per-layer embeddings goes; `auto` unless told. Only the first load for the GPU decides. */
     perLayerEmbeddings?: TablePlace;
+    /** How the CPU computes: `exact` unless told. Only the first load for it decides. */
+    accuracy?: CpuAccuracy | undefined;
+    /** That the CPU computes with: unless told as many as it has processors but one, 8 at most. */
+    threads?: number | undefined;
     /** Features to do without, such as "subgroups". Only the first use of the GPU decides about them. */
     without?: readonly string[];
 }
@@ -55,10 +66,14 @@ export interface LoadedWeights {
     /** The GPU in words. */
     adapter?: string;
     /** Where the table of per-layer embeddings is, when the model has one and is on the GPU. */
-    perLayerEmbeddings?: Exclude<TablePlace, 'auto'>;
+    perLayerEmbeddings?: NonNullable<messages.ModelLoadResult['per_layer_embeddings']>;
     /** Which kernels it got, and what the self-test found: for people who want to know why it is slow. */
     gpu?: messages.GpuKernels;
+    /** How the CPU computes. */
+    cpu?: CpuWeights;
 }
+
+export type CpuWeights = messages.CpuKernels & Partial<CpuInfo>;
 
 export class Model {
     private closed = false;
@@ -97,12 +112,14 @@ export class Model {
     }
 
     async load(backend: Backend, options: WeightOptions = {}): Promise<LoadedWeights> {
-        const { selfTest, processors, without, memory, perLayerEmbeddings, ...work } = options;
+        const { selfTest, processors, without, memory, perLayerEmbeddings, accuracy, threads, ...work } = options;
         const remembers = backend === 'gpu' && selfTest !== false ? memory : undefined;
         const known = remembers ? await recall(remembers) : [];
+        const cpuInfo = backend === 'cpu' && accuracy !== 'reference' ? await this.engine.openCpu({ threads }) : undefined;
         const args = {
             model: this.handle,
             backend,
+            accuracy,
             selftest: selfTest,
             processors,
             without_features: without,
@@ -110,13 +127,14 @@ export class Model {
             gpu_choice: known.length > 0 ? known.join('\n') : undefined,
         };
         const { json } = await this.engine.call('model.load', args, callOptions(work));
-        const { bytes, adapter, gpu, per_layer_embeddings: place, gpu_choice: found } = json;
+        const { bytes, adapter, gpu, cpu, per_layer_embeddings: place, gpu_choice: found } = json;
         if (remembers && found) await keep(remembers, known, found);
         return {
             bytes,
             ...(place ? { perLayerEmbeddings: place } : {}),
             ...(adapter ? { adapter } : {}),
             ...(gpu ? { gpu } : {}),
+            ...(cpu ? { cpu: { ...(cpu.accuracy === 'reference' ? {} : cpuInfo), ...cpu } } : {}),
         };
     }
 

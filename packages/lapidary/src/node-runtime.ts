@@ -1,6 +1,7 @@
 // The runtime of Node, Deno and Bun. Loaded by name only there (surroundings.ts).
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { openNodeKernels } from './cpu/node.js';
 import { loadEngine } from './engine-file.js';
 import { LapidaryError } from './error.js';
 import { diskTuningCache } from './gpu/tuning-cache-file.js';
@@ -12,6 +13,7 @@ import { keptPrefix } from './sources/open.js';
 
 export const nodeRuntime: Runtime = {
     makeEngine: loadEngine,
+    openCpu: openNodeKernels,
     findGpu: nodeGpu,
     whyNoGpu: whyNoNodeGpu,
     tuningCache: diskTuningCache(),

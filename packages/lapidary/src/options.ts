@@ -3,7 +3,7 @@ import type { WebGpu } from './gpu/webgpu.js';
 import type { Senses } from './media/parts.js';
 import type { JsonObject } from './json.js';
 import type { KvFormat } from './kv-format.js';
-import type { Backend, TablePlace } from './model.js';
+import type { Backend, CpuAccuracy, CpuWeights, LoadedWeights, TablePlace } from './model.js';
 import type { ByteSource } from './sources/source.js';
 import type { Log } from './wasi.js';
 import type { AdapterFiles } from './workshop/calls.js';
@@ -76,6 +76,10 @@ export interface LoadProgress {
 export interface LoadOptions {
     /** `auto`, unless told, is the GPU where there is one and the CPU elsewhere; `engine.info.why` says which and why. */
     backend?: Backend | 'auto';
+    /** Threads that the CPU computes with: unless told as many as it has processors but one, 8 at most. In pages only where they are isolated. */
+    threads?: number;
+    /** How the CPU computes: `exact` unless told, within a hundred-thousandth; `fast` with activations of 8 bits. */
+    accuracy?: CpuAccuracy;
     /** Tokens a conversation can hold: 4096 unless told, and never more than the model holds. */
     contextLength?: number;
     /**
@@ -179,8 +183,10 @@ export interface EngineInfo {
     maxConversations: number;
     /** Bytes of the weights where they compute. */
     weightBytes: number;
-    /** Where the table of per-layer embeddings is; not with the CPU, nor for models that have none. */
-    perLayerEmbeddings?: 'gpu' | 'source';
+    /** Where the table of per-layer embeddings is; not for models that have none. */
+    perLayerEmbeddings?: LoadedWeights['perLayerEmbeddings'];
+    /** How the CPU computes, where it does. */
+    cpu?: CpuWeights;
     /** What it can take of pictures; undefined when it cannot see. */
     vision?: Senses['vision'];
     /** What it can take of sounds; undefined when it cannot hear. */

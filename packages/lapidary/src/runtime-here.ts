@@ -14,6 +14,8 @@ export interface Runtime {
     findGpu(log: Log): Promise<GPU | undefined>;
     /** Once `findGpu` found nothing. */
     whyNoGpu?: (() => string | undefined) | undefined;
+    /** The CPU's kernels, where they are not fetched. */
+    openCpu?: EngineOptions['cpu'];
     openLocal?: OpenLocal;
     /** By its path; only where there is a disk. */
     openFile?: (path: string) => Promise<ByteSource>;

@@ -1,14 +1,14 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
 import { LapidaryError, type Backend, type JsonObject, type KvFormat, type Model, type TablePlace } from 'lapidary';
-import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, embeddingsOption, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { describeObject } from '../describe.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { ProgressLine } from '../terminal.js';
 
-interface Flags {
+interface Flags extends CpuFlags {
     prompt: number;
     texts: number;
     number: number;
@@ -77,6 +77,8 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .option('--depth <n>', 'tokens already in the context', parseInteger({ min: 0, max: 2 ** 20 }), 0)
         .option('--runs <n>', 'measurements, of which the median counts', parseInteger({ min: 1, max: 100 }), 5)
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .addOption(kvOption())
         .addOption(embeddingsOption())
         .option('--profile', 'also the GPU time of each kernel')
@@ -93,6 +95,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                 const backend = await loadWeights(model, flags.backend, signal, {
                     fresh: flags.fresh === true,
                     embeddings: flags.embeddings,
+                    ...cpuFlags(flags),
                 });
                 const loadSeconds = (performance.now() - started) / 1000;
                 const print = (measured: JsonObject) => {
@@ -122,7 +125,7 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                         { onProgress: progress.update, signal },
                     )
                     .finally(() => progress.clear());
-                if (backend === 'cpu') return print(measured);
+                if (backend === 'cpu') return print({ ...measured, ...engine.cpuInfo, accuracy: flags.accuracy ?? 'exact' });
                 const { bytes_per_second: copy = null } = (await engine.call('gpu.bandwidth', {}, { signal })).json;
                 const { depth } = flags;
                 const args = { session: session.number, depth };

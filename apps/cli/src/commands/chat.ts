@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { LapidaryError, type KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { addDiffusionOptions, diffusionFrom, type DiffusionFlags } from '../canvas/settings.js';
 import { Conversation } from '../chat/conversation.js';
 import { runChat } from '../chat/loop.js';
@@ -12,7 +12,7 @@ import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../sampling.js';
 
-interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags {
+interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags, CpuFlags {
     system?: string;
     think?: boolean;
     tokens: number;
@@ -33,6 +33,8 @@ export function addChat(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
     addDiffusionOptions(addMediaOptions(addSamplingOptions(command)))
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .addOption(kvOption())
         .addOption(adapterOption())
         .addHelpText('after', '\nExample:\n  lapidary chat gemma4:e2b --system "Answer briefly." --think')
@@ -47,7 +49,7 @@ export function addChat(program: Command, interrupts: Interrupts): void {
                 }
                 const parts = await mediaOf(flags, open.engine, signal);
                 const adapters = await useAdapters(open, flags.adapter, signal);
-                await loadWeights(model, flags.backend, signal);
+                await loadWeights(model, flags.backend, signal, cpuFlags(flags));
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const system = flags.system ?? open.system;

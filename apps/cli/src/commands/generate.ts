@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { KvFormat, TablePlace } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, embeddingsOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, embeddingsOption, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { DraftView } from '../canvas/draft.js';
 import { addDiffusionOptions, diffusionFrom, type DiffusionFlags } from '../canvas/settings.js';
 import { UsageError } from '../errors.js';
@@ -15,7 +15,7 @@ import { addSamplingOptions, samplingFrom, type SamplingFlags } from '../samplin
 import { describeSpeed } from '../stats.js';
 import { ProgressLine, colours, safeFor } from '../terminal.js';
 
-interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags {
+interface Flags extends SamplingFlags, MediaFlags, DiffusionFlags, CpuFlags {
     prompt?: string;
     tokens: number;
     context?: number;
@@ -36,6 +36,8 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
         .option('--context <n>', 'room for this many tokens', parseInteger({ min: 1, max: 2 ** 31 - 1 }));
     addDiffusionOptions(addMediaOptions(addSamplingOptions(command)))
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .addOption(kvOption())
         .addOption(embeddingsOption())
         .addOption(adapterOption())
@@ -49,7 +51,7 @@ export function addGenerate(program: Command, interrupts: Interrupts): void {
                 const { model, params } = open;
                 const parts = await mediaOf(flags, open.engine, signal);
                 const adapters = await useAdapters(open, flags.adapter, signal);
-                await loadWeights(model, flags.backend, signal, { embeddings: flags.embeddings });
+                await loadWeights(model, flags.backend, signal, { embeddings: flags.embeddings, ...cpuFlags(flags) });
                 const { context, kv } = flags;
                 const session = await model.createSession({ signal, kv, ...(context === undefined ? {} : { context }) });
                 const senses = await Senses.of(open, flags.mmproj, signal);

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import type { KvFormat } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { UsageError } from '../errors.js';
 import { readTokens } from '../input.js';
 import { addMedia, checkEntries, mmprojHelp, parseMediaOption, withProjector, type MediaItem } from '../media-items.js';
@@ -12,7 +12,7 @@ import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger, parseTokensOption } from '../numbers.js';
 import { ProgressLine } from '../terminal.js';
 
-interface Flags {
+interface Flags extends CpuFlags {
     tokens?: number[];
     tokensFile?: string;
     out: string;
@@ -37,6 +37,8 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
         .option('--tokens-file <file>', 'a file of token ids as little-endian int32')
         .requiredOption('--out <file>', 'where to write')
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .addOption(kvOption())
         .addOption(adapterOption())
         .option('--at-once <n>', 'tokens that go through the model together; 1: as when writing', parseInteger({ min: 1, max: 16 }))
@@ -56,7 +58,7 @@ export function addLogits(program: Command, interrupts: Interrupts): void {
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 const sink = await FileSink.create(flags.out, { overwrite: true });
                 await withSink(sink, async () => {
-                    const backend = await loadWeights(model, flags.backend, signal);
+                    const backend = await loadWeights(model, flags.backend, signal, cpuFlags(flags));
                     if (canvases.count > 0) {
                         const context = tokens.length + canvases.committed.length + canvases.longest;
                         const session = await model.createSession({ context, backend, kv: flags.kv, signal });

@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import type { KvFormat } from 'lapidary';
 import { adapterOption, useAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, kvOption, loadWeights, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { readTextFile } from '../input.js';
 import type { Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { ProgressLine } from '../terminal.js';
 
-interface Flags {
+interface Flags extends CpuFlags {
     file: string;
     window?: number;
     backend: BackendFlag;
@@ -26,6 +26,8 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
         .requiredOption('--file <file>', 'the text, UTF-8')
         .option('--window <n>', 'tokens the model sees at a time', parseInteger({ min: 2, max: 2 ** 31 - 1 }))
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .addOption(kvOption())
         .addOption(adapterOption())
         .option('--json', 'as JSON')
@@ -39,7 +41,7 @@ export function addPerplexity(program: Command, interrupts: Interrupts): void {
                 const adapters = await useAdapters(open, flags.adapter, signal);
                 // Plain text: a special token spelled out in a book is not a special token.
                 const { tokens } = await model.tokenize(text, { parseSpecial: false });
-                await loadWeights(model, flags.backend, signal);
+                await loadWeights(model, flags.backend, signal, cpuFlags(flags));
                 const session = await model.createSession({ signal, kv, ...(window === undefined ? {} : { context: window }) });
                 const progress = new ProgressLine('measuring', 'tokens');
                 const result = await session

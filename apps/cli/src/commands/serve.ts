@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import { adapterOption, readAdapters, type AdapterArgument } from '../adapters.js';
-import { backendOption, type BackendFlag } from '../backend.js';
+import { accuracyOption, backendOption, cpuFlags, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
 import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
 import { logToStderr, modelHelp } from '../model-argument.js';
@@ -10,7 +10,7 @@ import { mmprojOption } from '../media.js';
 import { parseInteger } from '../numbers.js';
 import { safeFor } from '../terminal.js';
 
-interface Flags {
+interface Flags extends CpuFlags {
     model?: string;
     alias?: [name: string, model: string][];
     port: number;
@@ -48,6 +48,8 @@ export function addServe(program: Command, interrupts: Interrupts): void {
         .option('--fetch-media', 'fetch pictures from the http addresses that requests name')
         .addOption(keyOption())
         .addOption(backendOption())
+        .addOption(threadsOption())
+        .addOption(accuracyOption())
         .option('--context <n>', 'tokens a conversation can hold; by default as many as memory suggests', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .option('--queue <n>', 'requests that may wait for their turn', parseInteger({ min: 0, max: 100_000 }), 256)
         .option('--models <n>', 'models that may be in memory together', parseInteger({ min: 1, max: 100 }), 1)
@@ -80,6 +82,7 @@ export function addServe(program: Command, interrupts: Interrupts): void {
                 allowedHosts: flags.allowHost ?? [],
                 load: {
                     backend: flags.backend,
+                    ...cpuFlags(flags),
                     log: logToStderr,
                     fetchMedia,
                     roomy: true,

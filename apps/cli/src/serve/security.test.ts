@@ -134,6 +134,7 @@ test('every answer carries the headers that keep pages in their place', async (t
         assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'/);
         assert.equal(headers['x-content-type-options'], 'nosniff');
         assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+        assert.equal(headers['cross-origin-embedder-policy'], 'credentialless');
     }
 });
 

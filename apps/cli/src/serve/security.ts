@@ -124,7 +124,9 @@ export function securityHeaders(): MiddlewareHandler<Env> {
         headers.set('content-security-policy', contentSecurityPolicyHeader);
         headers.set('x-content-type-options', 'nosniff');
         headers.set('referrer-policy', 'no-referrer');
+        // Together: the page is isolated, so the CPU's threads may share memory. What other sites send comes without cookies.
         headers.set('cross-origin-opener-policy', 'same-origin');
+        headers.set('cross-origin-embedder-policy', 'credentialless');
         // Pages that were allowed to ask may also read; everybody else's are kept out.
         if (!headers.has('access-control-allow-origin')) headers.set('cross-origin-resource-policy', 'same-origin');
     };

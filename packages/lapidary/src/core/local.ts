@@ -26,7 +26,7 @@ import { Turns } from './turns.js';
 /** The part of the options that the engine's own side needs; all of it can be posted. */
 export type CoreOptions = Pick<
     LoadOptions,
-    'adapters' | 'backend' | 'contextLength' | 'fetchMedia' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'roomy' | 'wasm' | 'workshop'
+    'accuracy' | 'adapters' | 'backend' | 'contextLength' | 'fetchMedia' | 'kv' | 'maxConversations' | 'memoryBudget' | 'perLayerEmbeddings' | 'rememberGpu' | 'roomy' | 'threads' | 'wasm' | 'workshop'
 > & {
     mmproj?: PreparedSource;
     mmprojFound?: boolean;
@@ -375,8 +375,7 @@ export class LocalCore implements Core {
             const { backend, why } = await choose(gpu);
             if (!this.current) await this.context.onOpened?.(description, backend);
             throwIfCancelled(signal);
-            // The CPU has no table to leave in the file: `gpu` here means "load everything".
-            const wanted = backend === 'gpu' ? this.options.perLayerEmbeddings : 'gpu';
+            const { perLayerEmbeddings: wanted, accuracy, threads } = this.options;
             const roomy = this.options.roomy === true && this.options.contextLength === undefined;
             const context = roomy
                 ? roomyContext(description, memoryBudget)
@@ -393,6 +392,8 @@ export class LocalCore implements Core {
                 signal,
                 memory: runtime.tuningCache,
                 perLayerEmbeddings,
+                accuracy,
+                threads,
                 onProgress: ({ done, total }) => onProgress?.({ stage: 'weights', done, total }),
             });
             const media = sees ? await this.openMedia(engine, model, projector, signal) : undefined;
@@ -407,6 +408,7 @@ export class LocalCore implements Core {
                 contextLength: first.context,
                 maxConversations,
                 weightBytes: loaded.bytes,
+                ...(loaded.cpu === undefined ? {} : { cpu: loaded.cpu }),
                 ...(loaded.perLayerEmbeddings === undefined ? {} : { perLayerEmbeddings: loaded.perLayerEmbeddings }),
                 ...media?.senses,
                 description,

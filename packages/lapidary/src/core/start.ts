@@ -54,6 +54,7 @@ export function checkOptions(options: LoadOptions, here: Surroundings): CoreOpti
     const projector = wanted === undefined ? undefined : prepareSource(wanted, about, here);
     if (projector?.kind === 'open') throw new LapidaryError('invalid_argument', `'mmproj' must be an address, a file or a Blob`);
     return defined({
+        accuracy: fields.oneOf('accuracy', ['exact', 'fast', 'reference']),
         backend: fields.oneOf('backend', ['gpu', 'cpu', 'auto']),
         contextLength: fields.integer('contextLength', 1, Number.MAX_SAFE_INTEGER),
         kv: fields.oneOf('kv', kvFormats),
@@ -62,6 +63,7 @@ export function checkOptions(options: LoadOptions, here: Surroundings): CoreOpti
         perLayerEmbeddings: fields.oneOf('perLayerEmbeddings', ['auto', 'gpu', 'source']),
         roomy: fields.boolean('roomy'),
         rememberGpu: fields.boolean('rememberGpu'),
+        threads: fields.integer('threads', 1, 32),
         workshop: fields.boolean('workshop'),
         fetchMedia: fields.boolean('fetchMedia'),
         adapters,
