@@ -1,6 +1,6 @@
-// Decoders of pictures and sounds, each a module with its WebAssembly in it: packages/lapidary/codecs → dist/media/codecs.
-// So they are found wherever the library is: by any bundler, in Node, and in a page without a bundler. Does nothing when
-// nothing changed.
+// Decoders of pictures and sounds, each a module with its WebAssembly in it: packages/lapidary/codecs → dist/media/codecs; and what
+// uses them beside the engine, as one module: dist/core/senses.js → dist/media/senses.js. So they are found wherever the
+// library is: by any bundler, in Node, and in a page without a bundler. Does nothing when nothing changed.
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,6 +49,21 @@ if (!done) {
     });
     writeFileSync(path.join(to, 'LICENSES.md'), licences(Object.keys(metafile.inputs)));
 }
+
+await build({
+    entryPoints: [path.join(root, 'packages/lapidary/dist/core/senses.js')],
+    outfile: path.join(root, 'packages/lapidary/dist/media/senses.js'),
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    external: ['node:*'],
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'warning',
+});
 
 /** Of every package that is in them. */
 function licences(files) {

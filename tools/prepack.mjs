@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const home = `${root}packages/lapidary/`;
-const built = ['index.js', 'worker.js', 'lapidary.wasm', 'lapidary-workshop.wasm', 'cpu-base.wasm', 'cpu-relaxed.wasm', 'storyteller-q4_k_m.gguf', 'media/codecs/jpeg.js'];
+const built = ['index.js', 'worker.js', 'lapidary.wasm', 'lapidary-workshop.wasm', 'cpu-base.wasm', 'cpu-relaxed.wasm', 'storyteller-q4_k_m.gguf', 'media/senses.js', 'media/codecs/jpeg.js'];
 const missing = built.filter((name) => !existsSync(`${home}dist/${name}`));
 if (missing.length > 0) {
     console.error(`prepack: run 'make build' first: ${missing.join(', ')} missing in packages/lapidary/dist`);

@@ -54,6 +54,12 @@ export class LapidaryError extends Error {
     override readonly name = 'LapidaryError';
     readonly details: ErrorDetails | undefined;
 
+    /** Also of another copy of the library: a module that stands alone has its own. */
+    static override [Symbol.hasInstance](thrown: unknown): boolean {
+        if (this !== LapidaryError) return Function.prototype[Symbol.hasInstance].call(this, thrown);
+        return thrown instanceof Error && thrown.name === 'LapidaryError' && isErrorCode((thrown as { code?: unknown }).code);
+    }
+
     constructor(
         readonly code: ErrorCode,
         message: string,

@@ -1,6 +1,7 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
-import { Engine, compile, type EngineOptions } from './engine.js';
+import { openPageKernels } from './cpu/page.js';
+import { Engine, compile } from './engine.js';
 import { pageTuningCache } from './gpu/tuning-cache-opfs.js';
 import type { LoadOptions } from './options.js';
 import { gpuFinder, nodeRuntime, type Runtime } from './runtime-here.js';
@@ -29,13 +30,10 @@ export async function runtimeFor({
         makeEngine: async ({ workshop: wanted = workshop, ...options }) => {
             const module = compiled.get(wanted) ?? compile(wasm ?? ownModule(wanted));
             compiled.set(wanted, module);
-            return await Engine.load(await module, { cpu: node?.openCpu ?? openCpu, ...options });
+            return await Engine.load(await module, { cpu: node?.openCpu ?? openPageKernels, ...options });
         },
     };
 }
-
-/** Only where the CPU computes: a page with a GPU never fetches it. */
-const openCpu: EngineOptions['cpu'] = async (options) => await (await import('./cpu/page.js')).openPageKernels(options);
 
 /** Both addresses are spelled out: that is how bundlers find the files. */
 function ownModule(workshop: boolean): URL {

@@ -19,6 +19,7 @@ import { chooseBackend, chooseNewGpu, type Chosen } from './backend.js';
 import { Conversations } from './conversations.js';
 import type { CallContext, Core, EmbedRequest, Embedded, GenerateContext, RawContext, ScoreRequest } from './core.js';
 import { embedTexts } from './embed.js';
+import { loadSenses } from './load-senses.js';
 import type { Media } from './media.js';
 import { fitBudget, fittingContext, fittingConversations, roomyContext } from './memory.js';
 import { Turns } from './turns.js';
@@ -131,7 +132,7 @@ export class LocalCore implements Core {
             let asked = request.messages ? { ...request, report_tokens: true } : request;
             // Parts of another kind than text: what they are, those who can take them know.
             if (request.messages?.some(({ content }) => Array.isArray(content) && content.some((part) => (part as JsonObject)['type'] !== 'text'))) {
-                const { mediaParts } = await import('../media/parts.js');
+                const { mediaParts } = await loadSenses();
                 const files = mediaParts(request.messages);
                 if (files.length > 0) asked = { ...asked, messages: await (await this.media(opened, files)).place(request.messages, context.signal) };
             }
@@ -165,7 +166,7 @@ export class LocalCore implements Core {
     /** What takes pictures and sounds; a model without says so. */
     private async media({ media }: Opened, parts: readonly MediaPart[]): Promise<Media> {
         if (media) return media;
-        throw (await import('./media.js')).blind(parts);
+        throw (await loadSenses()).blind(parts);
     }
 
     readonly workshop: AskWorkshop = async (method, args, context) => {
@@ -439,7 +440,7 @@ export class LocalCore implements Core {
     /** A projector that was merely found may be of another model: then this one cannot see, and answers all the same. */
     private async openMedia(engine: Engine, model: Model, projector: readonly ByteSource[], signal: AbortSignal): Promise<Media | undefined> {
         try {
-            return await (await import('./media.js')).Media.open(engine, model.number, projector, this.options.fetchMedia ?? false, signal);
+            return await (await loadSenses()).Media.open(engine, model.number, projector, this.options.fetchMedia ?? false, signal);
         } catch (error) {
             throwIfCancelled(signal);
             if (this.options.mmproj && !this.options.mmprojFound) throw error;

@@ -1,6 +1,6 @@
 // The first picture of a GIF. Ours, because the decoder on offer does not end with some damaged files. Pixels that nobody would
 // see have the colours that the palette has for them.
-import type { Pixels } from './picture.js';
+import type { Pixels } from './pixels.js';
 
 class Reader {
     at = 0;

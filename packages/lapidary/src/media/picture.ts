@@ -2,19 +2,15 @@
 // turned. The same decoders in pages and in Node, loaded when the first picture of a kind comes; a canvas would do all of
 // that in its own way.
 import { LapidaryError, messageOf } from '../error.js';
+import { loadCodec } from './codecs.js';
 import { formatOf, headBytes, refuseUnknown, text, type PictureFormat } from './format.js';
+import { decodeGif } from './gif.js';
 import { maxFileBytes } from './limits.js';
 import { pictureHeader } from './picture-header.js';
+import type { PixelLayout, Pixels } from './pixels.js';
+import { decodePng } from './png.js';
 
-/** As the engine calls them; sixteen bits are little-endian. */
-export type PixelLayout = 'rgba8' | 'rgb8' | 'grey8' | 'rgba16' | 'grey16';
-
-export interface Pixels {
-    width: number;
-    height: number;
-    layout: PixelLayout;
-    data: Uint8Array;
-}
+export type { PixelLayout, Pixels };
 
 /** `name`: how sentences call it. */
 export async function decodePicture(bytes: Uint8Array, name = 'the picture'): Promise<Pixels> {
@@ -52,10 +48,10 @@ function sentence(format: PictureFormat, cause: unknown): string {
 }
 
 const decoders: Record<PictureFormat, (bytes: Uint8Array, name: string) => Promise<Pixels>> = {
-    png: async (bytes, name) => await (await import('./png.js')).decodePng(bytes, name),
-    jpeg: async (bytes) => rgba(await (await import('./codecs/jpeg.js')).decode(bytes)),
-    webp: async (bytes) => rgba(await (await import('./codecs/webp.js')).decode(firstOfWebp(bytes))),
-    gif: async (bytes) => (await import('./gif.js')).decodeGif(bytes),
+    png: async (bytes, name) => await decodePng(bytes, name),
+    jpeg: async (bytes) => rgba(await (await loadCodec('jpeg')).decode(bytes)),
+    webp: async (bytes) => rgba(await (await loadCodec('webp')).decode(firstOfWebp(bytes))),
+    gif: async (bytes) => await Promise.resolve(decodeGif(bytes)),
 };
 
 function rgba(decoded: { width: number; height: number; data: Uint8ClampedArray } | null): Pixels {

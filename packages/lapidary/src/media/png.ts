@@ -1,7 +1,8 @@
 // PNG → pixels: fflate unpacks, the rest is here, because of the decoders on offer none is bounded in memory and right about
 // interlaced pictures of few bits. Only what makes the picture is read; checksums are those of the chunks.
 import { LapidaryError } from '../error.js';
-import type { PixelLayout, Pixels } from './picture.js';
+import { loadCodec } from './codecs.js';
+import type { PixelLayout, Pixels } from './pixels.js';
 import { pngChunks, type Chunk } from './picture-header.js';
 
 interface Header {
@@ -78,7 +79,7 @@ async function unpack(
     name: string,
     damaged: (what: string) => LapidaryError,
 ): Promise<Uint8Array> {
-    const { Unzlib } = await import('./codecs/inflate.js');
+    const { Unzlib } = await loadCodec('inflate');
     const data = new Uint8Array(length);
     let filled = 0;
     const inflate = new Unzlib((piece) => {

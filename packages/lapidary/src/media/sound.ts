@@ -1,7 +1,8 @@
 // A sound's file → samples of one channel at the file's own rate. WAV the engine reads itself. The same decoders in pages and
 // in Node, loaded when the first sound of a kind comes; a page's decodeAudioData would resample in its own way.
 import { LapidaryError, throwIfCancelled } from '../error.js';
-import type { Piece, StreamDecoder } from './codecs/decoder.js';
+import { loadCodec } from './codecs.js';
+import type { Piece } from './codecs/decoder.js';
 import { formatOf, headBytes, refuseUnknown, text, type SoundFormat } from './format.js';
 import { formatDuration, maxFileBytes, maxSeconds } from './limits.js';
 
@@ -11,13 +12,6 @@ export type Sound =
     | { samples: Float32Array; rate: number };
 
 type Compressed = Exclude<SoundFormat, 'wav'>;
-
-const openers: Record<Compressed, () => Promise<{ Decoder: new () => StreamDecoder }>> = {
-    mp3: async () => await import('./codecs/mp3.js'),
-    flac: async () => await import('./codecs/flac.js'),
-    opus: async () => await import('./codecs/opus.js'),
-    vorbis: async () => await import('./codecs/vorbis.js'),
-};
 
 /** Of the file; a second or so of sound each, so that one may stop in between. */
 const pieceBytes = 64 * 1024;
@@ -38,7 +32,7 @@ export async function decodeSound(bytes: Uint8Array, name = 'the sound', signal?
 
 async function decodeStream(bytes: Uint8Array, format: Compressed, name: string, signal: AbortSignal | undefined): Promise<Sound> {
     if (text(bytes, 0, 4) === 'OggS') checkPages(bytes, name);
-    const { Decoder } = await openers[format]();
+    const { Decoder } = await loadCodec(format);
     const decoder = new Decoder();
     const mix = new Mix(name, format);
     try {
