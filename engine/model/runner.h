@@ -73,6 +73,7 @@ class Runner {
     virtual Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                                  Breathe breathe) = 0;
 
+    [[nodiscard]] virtual bool takes_soft_tokens() const { return false; }
     // Appends soft tokens, all of which must fit; else like `run`.
     virtual Task<Result<std::vector<float>>> run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe);
 
