@@ -13,7 +13,7 @@ const skip = existsSync(executablePath) ? false : `there is no Chromium at ${exe
 
 // No bundler and no import map: what downloads needs nothing but its own modules.
 const page = `<!doctype html><title>hub</title><script type="module">
-import { KeptModels, resolveModel, searchHub, startDownload } from '/dist/hub/index.js';
+import { KeptModels, findEntry, resolveModel, searchHub, startDownload } from '/dist/hub/index.js';
 const states = [];
 let download;
 window.hub = {
@@ -35,7 +35,7 @@ window.hub = {
     },
     clear: async () => {
         const models = await KeptModels.ofThisOrigin();
-        await models.remove(await models.find('e2b'));
+        await models.remove(await models.find('e2b', findEntry('e2b').id));
         let folder = await navigator.storage.getDirectory();
         for (const part of ['lapidary', 'models']) folder = await folder.getDirectoryHandle(part);
         return (await Array.fromAsync(folder.keys())).length;
