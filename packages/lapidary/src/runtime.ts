@@ -1,7 +1,7 @@
 // What differs between a browser and Node, Deno or Bun: where the engine's module is, where WebGPU comes from, and
 // whether there is a disk.
 import { openPageKernels } from './cpu/page.js';
-import { Engine, compile } from './engine.js';
+import { Engine, compile, type EngineOptions } from './engine.js';
 import { pageTuningCache } from './gpu/tuning-cache-opfs.js';
 import type { LoadOptions } from './options.js';
 import { gpuFinder, nodeRuntime, type Runtime } from './runtime-here.js';
@@ -30,12 +30,18 @@ export async function runtimeFor({
         makeEngine: async ({ workshop: wanted = workshop, ...options }) => {
             const module = compiled.get(wanted) ?? compile(wasm ?? ownModule(wanted));
             compiled.set(wanted, module);
-            return await Engine.load(await module, { cpu: node?.openCpu ?? openPageKernels, ...options });
+            return await Engine.load(await module, { cpu: node?.openCpu ?? openCpu, ...options });
         },
     };
 }
 
-/** Both addresses are spelled out: that is how bundlers find the files. */
+/** Only where the CPU computes: a page with a GPU never fetches the kernels. */
+const openCpu: EngineOptions['cpu'] = async (options) => {
+    const addresses = { 'cpu-base': new URL('./cpu-base.wasm', import.meta.url), 'cpu-relaxed': new URL('./cpu-relaxed.wasm', import.meta.url) };
+    return await openPageKernels(addresses, options);
+};
+
+/** All addresses are spelled out: that is how bundlers find the files. */
 function ownModule(workshop: boolean): URL {
     if (workshop) return new URL('./lapidary-workshop.wasm', import.meta.url);
     return new URL('./lapidary.wasm', import.meta.url);

@@ -2,11 +2,11 @@
 import { LapidaryError } from '../error.js';
 import { openKernels, type CpuKernels, type CpuOptions, type CpuSurroundings, type HelpingThread, type ThreadStart } from './kernels.js';
 
-const page: CpuSurroundings = {
+export type KernelAddresses = Record<Parameters<CpuSurroundings['read']>[0], URL>;
+
+const surroundings = (addresses: KernelAddresses): CpuSurroundings => ({
     read: async (name) => {
-        // Both addresses are spelled out: that is how bundlers find the files.
-        const url =
-            name === 'cpu-base' ? new URL('../cpu-base.wasm', import.meta.url) : new URL('../cpu-relaxed.wasm', import.meta.url);
+        const url = addresses[name];
         const response = await fetch(url);
         const bytes = new Uint8Array(await response.arrayBuffer());
         if (!response.ok || bytes[0] !== 0) throw new LapidaryError('not_found', `the CPU's kernels are not at ${url.href}`);
@@ -15,7 +15,7 @@ const page: CpuSurroundings = {
     // A page itself may not wait for others, its workers may; and memory is shared only where the page is isolated.
     startThread: typeof document === 'undefined' && globalThis.crossOriginIsolated ? startThread : undefined,
     processors: () => navigator.hardwareConcurrency,
-};
+});
 
 async function startThread(start: ThreadStart): Promise<HelpingThread> {
     const worker = new Worker(new URL('./page-thread.js', import.meta.url), { type: 'module', name: 'lapidary cpu' });
@@ -30,6 +30,6 @@ async function startThread(start: ThreadStart): Promise<HelpingThread> {
     };
 }
 
-export async function openPageKernels(options: CpuOptions): Promise<CpuKernels> {
-    return await openKernels(page, options);
+export async function openPageKernels(addresses: KernelAddresses, options: CpuOptions): Promise<CpuKernels> {
+    return await openKernels(surroundings(addresses), options);
 }
