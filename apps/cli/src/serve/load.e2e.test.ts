@@ -153,7 +153,8 @@ test('prompts that are far too long are refused, whatever they are made of', eng
     for (const content of ['word '.repeat(400_000), 'a'.repeat(2_000_000), '🦊'.repeat(500_000)]) {
         const body = JSON.stringify({ messages: [{ role: 'user', content }], stream: true });
         const { status, body: text } = await raw(`${url}/v1/chat/completions`, { method: 'POST', body });
-        assert.equal(status, 400);
+        // A busy machine counts them for so long that the stream has begun with signs of life, and the refusal is its only event.
+        if (status !== 400) assert.match(text, /^(: waiting\n\n)+data: \{"error"/);
         assert.match(text, /"code":"context_length_exceeded"/);
     }
 });
