@@ -75,6 +75,21 @@ export class Visitor {
         }
     }
 
+    /** What `look` gives in the page, once that is something. It may take its time, which waitForFunction does not wait for. */
+    async until<Found, Arg>(what: string, look: (arg: Arg) => Found | Promise<Found>, arg: Arg): Promise<NonNullable<Found>> {
+        const giveUp = performance.now() + patienceMs;
+        for (;;) {
+            const found = await this.page.evaluate(look as (arg: unknown) => Found | Promise<Found>, arg);
+            if (found) return found;
+            if (performance.now() > giveUp) throw new Error(`${what}: not seen`);
+            await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+    }
+
+    async untilFocused(label: string): Promise<void> {
+        await this.page.waitForFunction((name) => document.activeElement?.getAttribute('aria-label') === name, label);
+    }
+
     checkHarmless(): void {
         assert.deepEqual(this.complaints, []);
     }

@@ -94,15 +94,28 @@ test('a page that is closed in the middle of an answer keeps what was said', { s
             const said = document.querySelector('.message.assistant .markdown')?.textContent ?? '';
             return said.length > 60;
         });
-        // Saved twice a second: give it that.
-        await visitor.page.waitForTimeout(700);
+        await visitor.until(
+            'what was said on the disk',
+            async () => {
+                const asked = indexedDB.open('lapidary');
+                const open = await new Promise<IDBDatabase>((resolve) => (asked.onsuccess = () => resolve(asked.result)));
+                const reading = open.transaction('messages').objectStore('messages').getAll();
+                const messages = await new Promise<{ role: string; content: string }[]>(
+                    (resolve) => (reading.onsuccess = () => resolve(reading.result as never)),
+                );
+                open.close();
+                return messages.some(({ role, content }) => role === 'assistant' && content.length > 60);
+            },
+            undefined,
+        );
         const address = visitor.page.url();
         await visitor.page.close({ runBeforeUnload: false });
 
         const again = await Visitor.arrive(context, address);
+        // Not before the browser knows that the other page is gone.
+        await again.answers.getByText('closed before this was finished').waitFor();
         const text = await again.answer();
         assert.ok(text.length > 60, text);
-        assert.match(text, /closed before this was finished/);
         await again.page.getByRole('button', { name: 'Try again' }).waitFor();
     });
 });
@@ -133,8 +146,10 @@ test('conversations are found again, renamed, searched, exported, deleted and br
         await visitor.answer();
         await page.reload();
         await page.locator('.conversations li').nth(1).waitFor(); // they are read from the disk
+        await page.locator('.message.user .said', { hasText: 'The walrus question' }).waitFor();
         assert.equal(await page.locator('.conversations li').count(), 2);
         await page.getByRole('link', { name: 'The elephant question' }).click();
+        await page.locator('.message.user .said', { hasText: 'The elephant question' }).waitFor();
         assert.equal((await visitor.answer()).trim(), said.trim());
 
         await page.getByRole('searchbox', { name: 'Search conversations' }).fill('walrus');
@@ -242,7 +257,7 @@ test('what a hostile model writes is harmless text', { skip: app.skip }, async (
         assert.equal(await body.locator('.code pre').innerText(), '<b>code</b>');
         await context.grantPermissions(['clipboard-read', 'clipboard-write']);
         await body.getByRole('button', { name: 'Copy code' }).click();
-        assert.equal(await visitor.page.evaluate(() => navigator.clipboard.readText()), '<b>code</b>');
+        await visitor.until('the copy', async () => (await navigator.clipboard.readText()) === '<b>code</b>', undefined);
         assert.ok(requests.every((url) => url.startsWith(app.site.url)), requests.join('\n'));
         visitor.checkHarmless();
     });
@@ -253,9 +268,8 @@ test('the whole chat works with the keyboard alone, and an answer is spoken in s
         await prepareSettings(context, { maxTokens: 60, seed: 3 });
         const visitor = await Visitor.arrive(context, app.site.url);
         const { page } = visitor;
-        await visitor.messageBox.waitFor();
         const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
-        assert.equal(await focused(), 'Message', 'the box is ready to type in');
+        await visitor.untilFocused('Message'); // the box is ready to type in
         await page.keyboard.type('Tell me a story');
         await page.keyboard.press('Shift+Enter');
         await page.keyboard.type('about a hen');

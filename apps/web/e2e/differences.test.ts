@@ -100,7 +100,7 @@ test('a key is asked for in a form, as browsers want it, and a newer version of 
         await page.goto(`${app.site.url}/#/finetune`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         // It has them open by now, and waits for nothing.
-        await page.waitForFunction(async () => (await indexedDB.databases()).some(({ name }) => name === 'lapidary-workshop'));
+        await visitor.until('the tables', async () => (await indexedDB.databases()).some(({ name }) => name === 'lapidary-workshop'), undefined);
         const version = await page.evaluate(
             async () =>
                 await new Promise<number>((resolve, reject) => {

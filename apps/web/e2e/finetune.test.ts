@@ -149,6 +149,31 @@ test('the built-in model learns two facts, answers with them, and still does aft
     });
 });
 
+/** The first step that is shown behind `press`; who looks from outside sees a later one. */
+async function stepAfter(page: Page, press: () => Promise<void>): Promise<number> {
+    const first = page.evaluate(
+        async () =>
+            await new Promise<number>((resolve) => {
+                const observer = new MutationObserver(() => {
+                    const step = /^Step (\d+) of/.exec(document.querySelector('.run-line')?.textContent ?? '')?.[1];
+                    if (step === undefined) return;
+                    observer.disconnect();
+                    resolve(Number(step));
+                });
+                observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+            }),
+    );
+    await press();
+    return await first;
+}
+
+async function untilStep(page: Page, least: number): Promise<void> {
+    await page.waitForFunction(
+        (step) => Number(/[Ss]tep (\d+)/.exec(document.querySelector('.run-line')?.textContent ?? '')?.[1]) >= step,
+        least,
+    );
+}
+
 /** Until what a paused training has learnt is on the disk. */
 async function untilStored(page: Page): Promise<void> {
     const isStored = async () => {
@@ -184,13 +209,10 @@ test('a training that was broken off by a reload goes on from where it was', { s
         await untilStored(page);
 
         await page.reload();
-        await page.getByRole('button', { name: 'Go on' }).click();
-        const stepNow = async () => Number(/Step (\d+)/.exec(await page.locator('.run-line').innerText())?.[1]);
-        await page.getByText(/^Step \d+ of \d+/).waitFor();
-        const from = await stepNow();
+        await page.getByRole('button', { name: 'Go on' }).waitFor();
+        const from = await stepAfter(page, async () => await page.getByRole('button', { name: 'Go on' }).click());
         assert.ok(from >= paused && from <= paused + 2, `paused at ${paused}, went on at ${from}`); // the step under way ends
-        while ((await stepNow()) === from) await page.waitForTimeout(20); // the model is loaded first
-        assert.ok((await stepNow()) > from);
+        await untilStep(page, from + 1); // the model is loaded first
         page.on('dialog', (dialog) => void dialog.accept());
         await page.getByRole('button', { name: 'Cancel' }).click();
         await page.getByText('What to learn').waitFor();
@@ -227,9 +249,8 @@ test('with a full disk a training goes on in memory, and its adapter can be used
         await page.getByText(/What was learnt could not be stored \(the disk is full, or the browser allows no more\)/).waitFor();
 
         // It goes on from memory: on the disk there is nothing, or what is older.
-        await page.getByRole('button', { name: 'Go on' }).click();
-        await page.getByText(/^Step \d+ of \d+/).waitFor();
-        assert.ok((await stepNow()) > paused, `paused at ${paused}, went on at ${await stepNow()}`);
+        const from = await stepAfter(page, async () => await page.getByRole('button', { name: 'Go on' }).click());
+        assert.ok(from >= paused, `paused at ${paused}, went on at ${from}`);
         await page.getByText(/^Finished:/).waitFor();
         await page.getByText(/The adapter could not be stored \(the disk is full.*download it\./).waitFor();
         assert.match(await page.locator('.adapters li').innerText(), /not stored: download it before this tab is closed/);

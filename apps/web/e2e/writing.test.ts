@@ -143,8 +143,7 @@ test('a message is edited with the keyboard, and one is never lost on the way', 
         await visitor.answer();
         const edit = page.getByRole('button', { name: 'Edit and ask again' });
         const box = page.getByRole('textbox', { name: 'Edit message' });
-        const focused = async (label: string) =>
-            await page.waitForFunction((name) => document.activeElement?.getAttribute('aria-label') === name, label);
+        const focused = async (label: string) => await visitor.untilFocused(label);
         await edit.focus();
         await page.keyboard.press('Enter');
         await focused('Edit message');

@@ -11,7 +11,7 @@ import { Observable } from './store/observable.js';
 import { endOffer, remember, remembered } from './store/remembered.js';
 import { chosenTools } from './shell/features.js';
 import { settings, type Endpoint } from './store/settings.js';
-import { navigate } from './router.js';
+import { navigate, route, type Route } from './router.js';
 import { notify } from './views/notices.js';
 
 export class App {
@@ -47,7 +47,17 @@ export class App {
         // Nothing is loaded for someone whose answers come from elsewhere.
         const wish = settings.value.useEndpoint ? undefined : wishFor(await app.firstChoice());
         void app.engine.start(wish);
+        route.subscribe((where) => void app.follow(where));
+        await app.follow(route.value);
         return app;
+    }
+
+    /** The conversation that the address names is the open one. */
+    private async follow(where: Route): Promise<void> {
+        if (where.page !== 'chat') return;
+        if (await this.conversations.open(where.conversation).catch(() => false)) return;
+        notify('That conversation is not in this browser. Here is a new one.');
+        navigate({ page: 'chat' }, true);
     }
 
     /** Loads a model for all tabs, and again at the next visit if it can be found again then. */

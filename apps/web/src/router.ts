@@ -26,7 +26,21 @@ export function startRouter(): void {
     const read = () => route.set(parseRoute(location.hash));
     addEventListener('hashchange', read);
     addEventListener('popstate', read);
+    // A link is followed at once: of what it does by itself the page hears later than of what is typed behind the click.
+    addEventListener('click', (event) => {
+        const to = linkOf(event);
+        if (!to) return;
+        event.preventDefault();
+        navigate(to);
+    });
     read();
+}
+
+/** Where a click leads, if it is on a link within the page and nobody has taken care of it. */
+export function linkOf(event: MouseEvent): Route | undefined {
+    const link = (event.target as Element).closest('a[href^="#/"]');
+    const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey; // in another tab, or kept
+    return link && !elsewhere && !event.defaultPrevented ? parseRoute(link.getAttribute('href') ?? '') : undefined;
 }
 
 export function navigate(to: Route, replace = false): void {

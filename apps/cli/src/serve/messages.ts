@@ -6,11 +6,12 @@ import type { Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
 import { respond } from './respond.js';
 import type { Service } from './service.js';
+import { eventStream } from './streams.js';
 
 const shape = {
-    contentType: 'text/event-stream; charset=utf-8',
+    ...eventStream,
     tellError: (error: HttpError) => frame(anthropicError(error)),
-    alive: 'event: ping\ndata: {"type": "ping"}\n\n',
+    alive: () => 'event: ping\ndata: {"type": "ping"}\n\n',
 };
 
 export function addMessageRoutes(app: Routes, service: Service, bodies: Bodies): void {

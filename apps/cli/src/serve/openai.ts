@@ -7,7 +7,7 @@ import type {
     EmbeddingParams,
     JsonObject,
 } from 'lapidary';
-import { newHead, openAiChat, streamOf } from 'lapidary/dialects';
+import { newHead, openAiChat, streamOf, type AnswerEvent } from 'lapidary/dialects';
 import type { Bodies, Body } from './body.js';
 import type { CatalogueEntry } from './catalogue.js';
 import { customTools, streamWithCustomCalls, withCustomCalls } from './custom-tools.js';
@@ -20,13 +20,9 @@ import { withDefaults } from './model-defaults.js';
 import { readChat, readCompletion, readEmbedding, withSeed, type OpenAiRequest } from './openai-request.js';
 import type { Service } from './service.js';
 import { JoinedStream, joined, type Part } from './several.js';
-import { streamed, type StreamShape } from './streams.js';
+import { eventStream, streamed, type OnReading, type StreamShape } from './streams.js';
 
-const eventStream: StreamShape = {
-    contentType: 'text/event-stream; charset=utf-8',
-    tellError: (error) => event(openAiError(error)),
-    alive: ': waiting\n\n',
-};
+const shape: StreamShape = { ...eventStream, tellError: (error) => event(openAiError(error)) };
 
 function event(data: unknown): string {
     return `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
@@ -67,7 +63,7 @@ function describeModel({ id, modified }: CatalogueEntry) {
 async function chat(c: Context, service: Service, body: Body): Promise<Response> {
     const { model: name, stream, n, ignored } = look(body, readChat);
     const entry = await service.find(name);
-    const create: Create<ChatCompletion, ChatCompletionChunk> = (i, ready, signal) => {
+    const create: Create<ChatCompletion, ChatCompletionChunk> = (i, ready, signal, onReading) => {
         const object = body.object();
         const custom = customTools(object);
         const { request, echo } = openAiChat.read(withSeed(readChat(object).params, i));
@@ -78,7 +74,11 @@ async function chat(c: Context, service: Service, body: Body): Promise<Response>
             if (!streaming) return withCustomCalls(openAiChat.whole(head, echo, await engine.generate(asked, { signal })), custom);
             const pieces = openAiChat.pieces(head, echo);
             const chunks = streamOf<ChatCompletionChunk>(async (push, stop) => {
-                await engine.generate(asked, { signal: stop, onEvent: (event) => pieces(event).forEach(push) });
+                const onEvent = (event: AnswerEvent) => {
+                    if (event.type === 'reading') onReading?.(event);
+                    pieces(event).forEach(push);
+                };
+                await engine.generate(asked, { signal: stop, onEvent });
             }, signal);
             return streamWithCustomCalls(chunks, custom);
         };
@@ -89,10 +89,10 @@ async function chat(c: Context, service: Service, body: Body): Promise<Response>
 async function complete(c: Context, service: Service, body: Body): Promise<Response> {
     const { model, stream, n, answers, ignored } = look(body, readCompletion);
     const entry = await service.find(model);
-    const create: Create<Completion, Completion> = (i, { engine }, signal) => {
+    const create: Create<Completion, Completion> = (i, { engine }, signal, onReading) => {
         const { params, prompts: read } = readCompletion(body.object());
         const request = { ...withSeed(params, i % n), prompt: read[Math.floor(i / n)] } as unknown as CompletionParams;
-        return (streaming) => engine.completions.create({ ...request, stream: streaming }, { signal });
+        return (streaming) => engine.completions.create({ ...request, stream: streaming }, { signal, ...(onReading ? { onProgress: onReading } : {}) });
     };
     return await respond(c, service, entry, { stream, answers, n, ignored }, create);
 }
@@ -112,6 +112,7 @@ type Create<Whole, Chunk> = (
     index: number,
     ready: Ready,
     signal: AbortSignal,
+    onReading?: OnReading,
 ) => (stream: boolean) => Promise<Whole | AsyncIterable<Chunk>>;
 
 interface Wanted {
@@ -141,15 +142,15 @@ async function respond<Whole extends Part, Chunk extends Part>(
     }
     return await streamed(
         c,
-        eventStream,
-        async (send) => {
+        shape,
+        async (send, onReading) => {
             const tell = (chunk: object | undefined) => {
                 if (chunk) send(event({ ...chunk, model: entry.id }));
             };
             await service.run(c, entry, undefined, async (ready, signal) => {
                 const several = answers === 1 ? undefined : new JoinedStream(n);
                 for (let i = 0; i < answers; i++) {
-                    const chunks = (await create(i, ready, signal)(true)) as AsyncIterable<Chunk>;
+                    const chunks = (await create(i, ready, signal, onReading)(true)) as AsyncIterable<Chunk>;
                     for await (const chunk of chunks) tell(several ? several.chunk(chunk) : chunk);
                     several?.next();
                 }

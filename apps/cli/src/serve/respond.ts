@@ -6,7 +6,7 @@ import type { Context } from './http.js';
 import type { KeepAlive, Ready } from './loaded.js';
 import { withDefaults } from './model-defaults.js';
 import type { Service } from './service.js';
-import { streamed, type StreamShape } from './streams.js';
+import { streamed, type OnReading, type StreamShape } from './streams.js';
 
 /** What has to be known of a request before its turn. */
 export interface Wanted {
@@ -27,19 +27,17 @@ export interface Turn {
     whole(answer: Ended): object;
 }
 
-/** Of dialects that stream as browsers do. What does not begin with `data:` or `event:` is nobody's. */
-export const eventStream = { contentType: 'text/event-stream; charset=utf-8', alive: ': waiting\n\n' };
-
 /** `open` reads the request again: until its turn only its bytes are kept. */
 export async function respond(c: Context, service: Service, wanted: Wanted, shape: StreamShape, open: (ready: Ready) => Turn): Promise<Response> {
     const { entry, stream, headers = () => ({}), keepAlive, stop } = wanted;
-    const run = async (tell: ((text: string) => void) | undefined) =>
+    const run = async (tell?: (text: string) => void, onReading?: OnReading) =>
         await service.run(c, entry, keepAlive, async (ready, gone) => {
             const { request, pieces, whole } = open(ready);
             const unread = new AbortController();
             const signal = AbortSignal.any([gone, unread.signal, ...(stop ? [stop] : [])]);
             let failure: { error: unknown } | undefined;
             const onEvent = (event: AnswerEvent) => {
+                if (event.type === 'reading') onReading?.(event);
                 try {
                     const text = pieces(event);
                     if (text !== '') tell?.(text);
@@ -55,8 +53,8 @@ export async function respond(c: Context, service: Service, wanted: Wanted, shap
             }
         });
     if (!stream) {
-        const whole = await run(undefined);
+        const whole = await run();
         return Response.json(whole, { headers: headers() });
     }
-    return await streamed(c, shape, async (send) => void (await run(send)), headers);
+    return await streamed(c, shape, async (send, onReading) => void (await run(send, onReading)), headers);
 }

@@ -5,9 +5,10 @@ import type { Bodies, Body } from './body.js';
 import { HttpError, badRequest, openAiError } from './errors.js';
 import type { Context, Routes } from './http.js';
 import { ignoredHeader } from './ignored.js';
-import { eventStream, respond } from './respond.js';
+import { respond } from './respond.js';
 import { ResponseStore } from './response-store.js';
 import type { Service } from './service.js';
+import { eventStream } from './streams.js';
 
 export function addResponseRoutes(app: Routes, service: Service, bodies: Bodies): void {
     const store = new ResponseStore();

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { ByteSource } from 'lapidary';
 import { EchoEngine, testServer } from '../testing/server.js';
 import type { Context } from './http.js';
-import { streamed } from './streams.js';
+import { streamed, type OnReading } from './streams.js';
 
 function withEcho(pauseMs: number) {
     const engine = new EchoEngine('echo', pauseMs);
@@ -152,20 +152,29 @@ test('an answer of which too much lies unread is cut off, and nothing goes on be
 
 test('who waits long gets headers and signs of life, and an error then comes inside the answer', async () => {
     const context = { env: { outgoing: { destroy: () => undefined } } } as unknown as Context;
-    const shape = { contentType: 'text/plain', tellError: ({ message }: Error) => `error: ${message}`, alive: ':' };
+    const shape = { contentType: 'text/plain', tellError: ({ message }: Error) => `error: ${message}`, alive: (doing: string) => doing };
     const silence = { firstMs: 1, everyMs: 1, mostBytes: 1000 };
     let fail: ((error: Error) => void) | undefined;
-    const work = () => new Promise<void>((_, reject) => (fail = reject));
+    let read: OnReading | undefined;
+    const work = (_: unknown, onReading: OnReading) => {
+        read = onReading;
+        return new Promise<void>((_, reject) => (fail = reject));
+    };
     const response = await streamed(context, shape, work, () => ({}), silence);
     assert.equal(response.status, 200);
     const reader = response.body?.getReader();
     const next = async () => new TextDecoder().decode((await reader?.read())?.value);
-    assert.equal(await next(), ':');
-    assert.equal(await next(), ':');
+    const after = async (before: string) => {
+        for (;;) {
+            const told = await next();
+            if (told !== before) return told;
+        }
+    };
+    assert.equal(await next(), 'waiting');
+    read?.({ done: 409, total: 1000 });
+    assert.equal(await after('waiting'), 'reading 40 %');
     fail?.(new Error('it is gone'));
-    let last = ':';
-    while (last === ':') last = await next();
-    assert.equal(last, 'error: it is gone');
+    assert.equal(await after('reading 40 %'), 'error: it is gone');
     assert.equal((await reader?.read())?.done, true);
 });
 

@@ -7,8 +7,14 @@ export interface StreamShape {
     /** How an error is told when the status has been sent already. */
     tellError(error: HttpError): string;
     /** What clients pass over, and see that something will come. Without it they get the headers at least. */
-    alive?: string;
+    alive?(doing: string): string;
 }
+
+/** How much of the prompt has been read, in tokens. */
+export type OnReading = (progress: { done: number; total: number }) => void;
+
+/** A comment, which is nobody's. */
+export const eventStream = { contentType: 'text/event-stream; charset=utf-8', alive: (doing: string) => `: ${doing}\n\n` };
 
 /** What may wait for a reader who does not keep up: more than any context can fill. */
 const mostUnread = 16 * 1024 * 1024;
@@ -31,7 +37,7 @@ const usualSilence: Silence = { firstMs: 2000, everyMs: 15_000, mostBytes: mostU
 export async function streamed(
     c: Context,
     shape: StreamShape,
-    work: (send: (text: string) => void) => Promise<void>,
+    work: (send: (text: string) => void, onReading: OnReading) => Promise<void>,
     headers: () => Record<string, string> = () => ({}),
     { firstMs, everyMs, mostBytes }: Silence = usualSilence,
 ): Promise<Response> {
@@ -52,6 +58,10 @@ export async function streamed(
         new ByteLengthQueuingStrategy({ highWaterMark: mostBytes }),
     );
     let sent = false;
+    let doing = 'waiting';
+    const onReading: OnReading = ({ done, total }) => {
+        if (total > 0) doing = `reading ${Math.floor((done / total) * 100)} %`;
+    };
     let wake: NodeJS.Timeout | undefined;
     const begin = () => {
         sent = true;
@@ -61,7 +71,7 @@ export async function streamed(
     const stayAlive = () => {
         if (!open) return;
         begin();
-        if (shape.alive !== undefined) controller?.enqueue(encoder.encode(shape.alive));
+        if (shape.alive) controller?.enqueue(encoder.encode(shape.alive(doing)));
         wake = setTimeout(stayAlive, everyMs);
     };
     const send = (text: string) => {
@@ -74,7 +84,7 @@ export async function streamed(
         throw new HttpError(503, 'the answer was not read'); // ends the work
     };
     wake = setTimeout(stayAlive, firstMs);
-    const done = work(send)
+    const done = work(send, onReading)
         .catch((error: unknown) => {
             if (!sent) throw error;
             send(shape.tellError(asHttpError(error)));

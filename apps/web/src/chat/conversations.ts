@@ -39,8 +39,13 @@ export interface ConversationsOptions {
 export class Conversations {
     readonly list = new Observable<Conversation[]>([]);
     readonly opened = new Observable<Opened>({ conversation: undefined, messages: [] });
+    /** The one that will be open as soon as it is read from the disk. What is written meanwhile belongs to it. */
+    readonly coming = new Observable<string | undefined>(undefined);
+    private opening: Promise<unknown> = Promise.resolve();
     /** The answers being written in this tab, by conversation. */
     readonly answers = new Observable<ReadonlyMap<string, Answer>>(new Map());
+    /** Those whose answer another tab writes. */
+    private readonly watched = new Set<string>();
     private readonly news: BroadcastChannel | undefined =
         typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel('lapidary-conversations');
 
@@ -82,18 +87,28 @@ export class Conversations {
 
     /** Undefined opens the empty page of a conversation to come. False when there is no such conversation. */
     async open(id: string | undefined): Promise<boolean> {
-        if (id !== undefined && this.opened.value.conversation?.id === id) return true;
-        if (id === undefined) {
-            this.opened.set({ conversation: undefined, messages: [] });
-            return true;
+        if (id === undefined) this.opened.set({ conversation: undefined, messages: [] });
+        const here = this.opened.value.conversation?.id === id;
+        this.coming.set(here ? undefined : id);
+        if (id === undefined || here) return true;
+        const reading = this.read(id);
+        this.opening = reading.catch(() => undefined);
+        return await reading;
+    }
+
+    private async read(id: string): Promise<boolean> {
+        try {
+            const loaded = await this.load(id);
+            const wanted = this.coming.value === id; // else something was opened after it
+            if (loaded && wanted) this.opened.set(loaded);
+            return loaded !== undefined || !wanted;
+        } finally {
+            if (this.coming.value === id) this.coming.set(undefined);
         }
-        const loaded = await this.load(id);
-        if (!loaded) return false;
-        this.opened.set(loaded);
-        return true;
     }
 
     async send(text: string, parts: readonly Part[] = []): Promise<void> {
+        if (this.coming.value !== undefined) await this.opening;
         const last = this.path.at(-1)?.message;
         const conversation = this.opened.value.conversation ?? newConversation(text || nameOf(parts[0]));
         const created = this.opened.value.conversation === undefined;
@@ -205,14 +220,16 @@ export class Conversations {
         const { id } = conversation;
         if (this.answers.value.has(id)) return undefined;
         const answer = new Answer(start, {
-            show: (message) => this.put(message),
+            show: (message) => {
+                // Who sees that it is finished may send the next message, before it is on the disk.
+                if (message.status !== 'streaming') this.setAnswer(id, undefined);
+                this.put(message);
+            },
             save: (message) => this.save(message),
         });
         this.setAnswer(id, answer);
         await this.add(conversation, answer.message);
-        const written = await holding(`lapidary-answer-${id}`, () => answer.run(this.options.backend(), request));
-        this.setAnswer(id, undefined);
-        return written;
+        return await holding(answerLock(id), () => answer.run(this.options.backend(), request));
     }
 
     private setAnswer(id: string, answer: Answer | undefined): void {
@@ -269,20 +286,32 @@ export class Conversations {
     private async refresh(id: string): Promise<void> {
         const conversation = await this.database?.conversation(id);
         if (conversation) this.putInList(conversation);
-        if (this.opened.value.conversation?.id !== id || this.answers.value.has(id)) return;
+        const { value: before } = this.opened;
+        if (before.conversation?.id !== id || this.answers.value.has(id)) return;
         const loaded = await this.load(id);
-        if (loaded && !this.answers.value.has(id)) this.opened.set(loaded);
+        if (this.opened.value !== before) return await this.refresh(id); // something was said meanwhile
+        if (loaded) this.opened.set(loaded);
     }
 
     /** Answers of this tab are newer than what is stored; answers nobody is writing any more were interrupted. */
     private async settle(id: string, stored: Message[]): Promise<Message[]> {
         const own = this.answers.value.get(id)?.message;
         if (!stored.some(({ status }) => status === 'streaming')) return stored;
-        const alive = await isHeld(`lapidary-answer-${id}`);
+        const alive = await isHeld(answerLock(id));
+        if (alive && !own) void this.watchAnswer(id);
         return stored.map((message) => {
             if (message.id === own?.id) return own;
             return message.status === 'streaming' && !alive ? { ...message, status: 'interrupted' } : message;
         });
+    }
+
+    /** Another tab writes the answer, and may go before it is finished; the lock of one that has just gone may still be held. */
+    private async watchAnswer(id: string): Promise<void> {
+        if (this.watched.has(id)) return;
+        this.watched.add(id);
+        await navigator.locks.request(answerLock(id), () => undefined);
+        this.watched.delete(id);
+        await this.refresh(id);
     }
 
     private tell(conversation: string): void {
@@ -313,6 +342,8 @@ function newMessage(conversation: string, parent: string | null, role: Message['
     const status = role === 'assistant' ? 'streaming' : 'complete';
     return { id: newId(), conversation, parent, createdAt: lastTime, role, content, status };
 }
+
+const answerLock = (conversation: string) => `lapidary-answer-${conversation}`;
 
 /** Web Locks exist on secure pages only; without them another tab cannot know that an answer is alive. */
 async function holding<T>(name: string, work: () => Promise<T>): Promise<T> {

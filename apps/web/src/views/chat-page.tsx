@@ -13,6 +13,7 @@ import { Welcome, WelcomeBelow } from './welcome.js';
 export function ChatPage({ onMenu }: { onMenu: () => void }) {
     const { conversations } = useApp();
     const { conversation, messages } = useObserved(conversations.opened);
+    const coming = useObserved(conversations.coming);
     const answer = useObserved(conversations.answers).get(conversation?.id ?? '');
     const path = conversation ? pathOf(conversation, messages) : [];
     const last = path.at(-1)?.message;
@@ -67,7 +68,7 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
                 <Refusal />
                 <FileAgain />
             </div>
-            <Composer answering={answer !== undefined} conversation={conversation?.id ?? 'new'} />
+            <Composer answering={answer !== undefined} conversation={coming ?? conversation?.id ?? 'new'} />
             {path.length === 0 && <WelcomeBelow onPick={(text) => void conversations.send(text)} />}
             <Narrator message={answer ? last : undefined} />
         </div>

@@ -9,6 +9,8 @@ interface Notice {
 }
 
 const showForMs = 10_000;
+// There is something to do: it has to be read, and reached.
+const showActionForMs = 30_000;
 const notices = new Observable<Notice[]>([]);
 const spoken = new Observable('');
 let lastId = 0;
@@ -16,7 +18,12 @@ let lastId = 0;
 export function notify(text: string, action?: Notice['action']): void {
     const id = ++lastId;
     notices.set([...notices.value.slice(-2), action ? { id, text, action } : { id, text }]);
-    setTimeout(() => dismiss(id), showForMs);
+    setTimeout(() => expire(id), action ? showActionForMs : showForMs);
+}
+
+function expire(id: number): void {
+    if (document.querySelector('.notices:is(:hover, :focus-within)')) setTimeout(() => expire(id), 1000);
+    else dismiss(id);
 }
 
 /** Says something to screen readers only. */

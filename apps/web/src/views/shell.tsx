@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
-import { navigate, route, type Page } from '../router.js';
+import { route, type Page } from '../router.js';
 import { useObserved } from '../store/observable.js';
 import { ChatPage } from './chat-page.js';
 import { DropTarget } from './drop-target.js';
@@ -25,16 +25,6 @@ export function Shell() {
     const where = useObserved(route);
     const drawer = useDrawer();
     const main = useRef<HTMLElement>(null);
-    const conversation = where.page === 'chat' ? where.conversation : undefined;
-
-    useEffect(() => {
-        if (where.page !== 'chat') return;
-        void app.conversations.open(conversation).then((found) => {
-            if (found) return;
-            notify('That conversation is not in this browser. Here is a new one.');
-            navigate({ page: 'chat' }, true);
-        });
-    }, [where.page, conversation]);
 
     const { phase, name } = useObserved(app.engine.state);
     useEffect(() => {

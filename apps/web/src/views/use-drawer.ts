@@ -1,7 +1,7 @@
 // The menu of narrow screens lies over the page. It has an entry of its own in the history, so that Back closes it as a
 // phone's users expect, and the page behind it is out of reach meanwhile.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hrefOf, navigate, parseRoute } from '../router.js';
+import { hrefOf, linkOf, navigate, parseRoute } from '../router.js';
 
 // Where the stylesheet stops hiding the menu.
 const wide = '(min-width: 52.01rem)';
@@ -32,10 +32,9 @@ export function useDrawer(): Drawer {
         if (isDrawerEntry()) history.back();
     };
     const follow = (event: MouseEvent) => {
-        const link = (event.target as Element).closest('a[href^="#"]');
-        if (!open || !link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        const to = linkOf(event);
+        if (!open || !to) return;
         event.preventDefault();
-        const to = parseRoute(link.getAttribute('href') ?? '');
         if (hrefOf(to) === hrefOf(parseRoute(location.hash))) return close();
         setOpen(false);
         navigate(to, true);

@@ -121,7 +121,7 @@ export class LocalCore implements Core {
     }
 
     get info(): EngineInfo {
-        if (!this.current) throw new LapidaryError('internal', 'the engine was asked before it was loaded');
+        if (!this.current) throw new LapidaryError('internal', 'nothing is known of an engine that is not loaded');
         return this.current;
     }
 
