@@ -4,7 +4,7 @@ import { copyFileSync, createReadStream, mkdirSync, readFileSync, readdirSync, s
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contentSecurityPolicy } from 'lapidary/node';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin } from 'vite';
 import { waiting, writeAlready } from './src/views/waiting-words.js';
 import { motto, title } from './src/views/welcome-words.js';
 
@@ -38,20 +38,39 @@ function builtinModel(): Plugin {
     };
 }
 
+/** In one file without imports, which a service worker may not have in every browser: what it shares with the app is in both. */
+async function buildServiceWorker(): Promise<string> {
+    const built = await build({
+        configFile: false,
+        root: here,
+        logLevel: 'warn',
+        define: constants,
+        build: {
+            write: false,
+            target,
+            minify: 'terser',
+            rollupOptions: { input: path.join(here, 'sw/sw.ts'), output: { format: 'iife', inlineDynamicImports: true } },
+        },
+    });
+    const chunks = [built].flat().flatMap((result) => ('output' in result ? result.output : []));
+    const [worker, ...others] = chunks;
+    if (worker?.type !== 'chunk' || others.length > 0) throw new Error('the service worker is not one file');
+    return worker.code;
+}
+
 /**
- * Tells the service worker which files make the site and how this version of it is called. The name follows from the
- * contents: a new build replaces the old one, the same build does not.
+ * Makes the service worker, which is told what files make the site and how this version of it is called. The name follows
+ * from the contents: a new build replaces the old one, the same build does not.
  */
-function shellList(): Plugin {
+function serviceWorker(): Plugin {
     const fromPublic = ['theme.js', 'manifest.webmanifest', 'icon.svg', 'icon-maskable.svg', 'recorder.js'];
     return {
-        name: 'lapidary-shell-list',
+        name: 'lapidary-service-worker',
+        apply: 'build',
         enforce: 'post',
-        generateBundle: (_options, bundle) => {
-            const worker = bundle['sw.js'];
-            if (worker?.type !== 'chunk') throw new Error('the service worker was not built');
+        generateBundle: async function (_options, bundle) {
             const hash = createHash('sha256');
-            const files = Object.keys(bundle).filter((name) => name !== 'sw.js' && !name.endsWith('.map'));
+            const files = Object.keys(bundle).filter((name) => !name.endsWith('.map'));
             for (const name of files.sort()) {
                 const item = bundle[name];
                 if (item) hash.update(name).update(item.type === 'chunk' ? item.code : item.source);
@@ -62,9 +81,10 @@ function shellList(): Plugin {
             const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf|cpu|page-thread)[-.]/;
             const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
-            worker.code = worker.code
-                .replace(/(["'])__SHELL_FILES__\1/, JSON.stringify(JSON.stringify(shell)))
+            const source = (await buildServiceWorker())
+                .replace(/(["'`])__SHELL_FILES__\1/, () => JSON.stringify(JSON.stringify(shell)))
                 .replace('__SHELL_VERSION__', hash.digest('hex').slice(0, 12));
+            this.emitFile({ type: 'asset', fileName: 'sw.js', source });
         },
     };
 }
@@ -117,31 +137,31 @@ function version(): string {
     return hash.digest('hex').slice(0, 12);
 }
 
+const target = 'es2022';
+const constants = {
+    __MODEL_PATH__: JSON.stringify(`models/${modelName}`),
+    __MODEL_BYTES__: JSON.stringify(modelBytes.length),
+    __MODEL_DIGEST__: JSON.stringify(digest(modelBytes)),
+    __APP_VERSION__: JSON.stringify(version()),
+};
+
 export default defineConfig({
     root: here,
     base: './',
-    define: {
-        __MODEL_PATH__: JSON.stringify(`models/${modelName}`),
-        __MODEL_BYTES__: JSON.stringify(modelBytes.length),
-        __MODEL_DIGEST__: JSON.stringify(digest(modelBytes)),
-        __APP_VERSION__: JSON.stringify(version()),
-    },
+    define: constants,
     esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
     optimizeDeps: { exclude: ['lapidary'] },
     worker: { format: 'es', rollupOptions: { output: { chunkFileNames: nameOfChunk } } },
     build: {
-        target: 'es2022',
+        target,
         minify: 'terser', // a fiftieth smaller than esbuild's
         modulePreload: { polyfill: false },
         assetsInlineLimit: 0,
         chunkSizeWarningLimit: 600, // pdf.js, which comes with the first PDF
         rollupOptions: {
-            input: { main: path.join(here, 'index.html'), sw: path.join(here, 'sw/sw.ts') },
-            output: {
-                entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'),
-                chunkFileNames: nameOfChunk,
-            },
+            input: { main: path.join(here, 'index.html') },
+            output: { entryFileNames: 'assets/[name]-[hash].js', chunkFileNames: nameOfChunk },
         },
     },
-    plugins: [builtinModel(), firstWords(), policyInPage(), shellList()],
+    plugins: [builtinModel(), firstWords(), policyInPage(), serviceWorker()],
 });

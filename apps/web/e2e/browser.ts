@@ -67,6 +67,11 @@ export class Visitor {
         await this.answers.nth(number).locator('.markdown').waitFor();
     }
 
+    /** The service worker has stored the app and answers for it. */
+    async untilKept(): Promise<void> {
+        await this.page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
+    }
+
     /** Workers come and go a moment after what makes them do so. */
     async untilWorkers(count: number): Promise<void> {
         for (let looks = 0; this.page.workers().length !== count; looks++) {

@@ -99,7 +99,7 @@ test('the first visit offers a model with its price, gets it, and answers with i
         assert.ok((await visitor.answer()).length > 0);
 
         // The next visit has it without a network, and offers nothing.
-        await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await visitor.untilKept();
         await context.setOffline(true);
         await page.goto(`${app.site.url}/?backend=cpu#/models`);
         await page.reload();

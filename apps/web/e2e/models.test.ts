@@ -29,7 +29,7 @@ test('without a network the app opens and chats', { skip: app.skip }, async () =
         await prepareSettings(context, brief);
         const visitor = await Visitor.arrive(context, app.site.url);
         await visitor.untilReady();
-        await visitor.page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await visitor.untilKept();
         await context.setOffline(true);
         await visitor.page.reload();
         await visitor.say('Are you still there?');
@@ -262,7 +262,7 @@ test('a model behind an address is judged, downloaded, kept, used again without 
         const loaded = page.locator('.current .who b', { hasText: 'tiny-moe-q4km' }).locator('.dot.ready');
         await loaded.waitFor();
 
-        await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+        await visitor.untilKept();
         await context.setOffline(true);
         await page.reload();
         await loaded.waitFor();
