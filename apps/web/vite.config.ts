@@ -77,8 +77,9 @@ function serviceWorker(): Plugin {
             }
             for (const name of fromPublic) hash.update(readFileSync(path.join(here, 'public', name)));
             // The engine for browsers that refuse it a worker, and the one with everything in it: too large to be kept
-            // for so few. Decoders stay when they were used.
-            const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf|cpu|page-thread)[-.]/;
+            // for so few. Decoders stay when they were used. The CPU's kernels are needed where there is no GPU, and
+            // where one is lost.
+            const rare = /^assets\/(in-process|lapidary-workshop|codec|pdf)[-.]/;
             const needed = files.filter((name) => name !== 'index.html' && !rare.test(name));
             const shell = ['./', ...needed, ...fromPublic];
             const source = (await buildServiceWorker())
