@@ -49,6 +49,8 @@ async function load(env: NodeJS.ProcessEnv, log: Log): Promise<WebGpu | undefine
     const file = env['LAPIDARY_WEBGPU'];
     if (!software && !file) absence = whyNoGpuAt(thisComputer);
     if (absence !== undefined) return undefined;
+    // Where nobody has logged in, what Vulkan's drivers look for a screen with complains on the error output.
+    if (process.platform === 'linux') env['XDG_RUNTIME_DIR'] ||= os.homedir();
     // Not a literal: the package is optional, and the compiler would insist on it.
     const name: string = file ? pathToFileURL(file).href : 'webgpu';
     try {
