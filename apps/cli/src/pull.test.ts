@@ -33,6 +33,25 @@ async function makePlace(t: TestContext, repository: Partial<FakeRepository> = {
     return { hub, registry, folder, run };
 }
 
+test('eyes and ears come along, unless they are left', async (t) => {
+    const data = path.join(root, 'tests', 'data');
+    const eyes = new Uint8Array(await fs.readFile(path.join(data, 'media', 'mmproj-small-F16.gguf')));
+    const model = new Uint8Array(await fs.readFile(tiny));
+    const { run } = await makePlace(t, { files: { 'gemma-4-E2B_q4_0-it.gguf': model, 'gemma-4-E2B-it-mmproj.gguf': eyes } });
+    const see = ['encode', 'e2b', '--image', path.join(data, 'media', 'img', 'wide.png'), '--json'];
+
+    const blind = await run(['pull', 'e2b', '--no-media']);
+    assert.match(blind.stdout, /^gemma-4-e2b is here \([\d.]+ MB, compared/);
+    assert.equal((await run(see)).status, 1);
+
+    const seeing = await run(['pull', 'e2b']);
+    assert.match(seeing.stderr, /^media {4}[\d.]+ [KM]B more for pictures and sounds; --no-media leaves it$/m);
+    assert.match(seeing.stdout, /^gemma-4-e2b is here \([\d.]+ MB, 2 files, compared/);
+    const { status, stderr } = await run(see);
+    assert.equal(status, 0, stderr);
+    assert.match((await run(['pull', 'e2b'])).stdout, /is here already/);
+});
+
 test('a model is got by its name, listed, checked, got again at once, and removed', async (t) => {
     const { hub, folder, run } = await makePlace(t);
     const before = await run(['chat', 'e2b']);

@@ -1,7 +1,7 @@
 // lapidary pull: get a model. Says what it is, how large, whether it would run here and under which licence, first.
 import type { Command } from 'commander';
 import { LapidaryError, formatBytes, messageOf } from 'lapidary';
-import { problemOf, resolveModel, weightOf, type KeptModel, type KeptModels, type Licence, type ModelFile, type ResolvedModel } from 'lapidary/hub';
+import { problemOf, projectorOf, resolveModel, weightOf, withProjector, type KeptModel, type KeptModels, type Licence, type ModelFile, type ResolvedModel } from 'lapidary/hub';
 import { keptModelsHere, modelsFolder } from 'lapidary/node';
 import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
@@ -12,6 +12,7 @@ import { formatTable, safeFor } from '../terminal.js';
 
 interface Flags {
     yes?: boolean;
+    media: boolean;
 }
 
 const examples = `
@@ -29,19 +30,21 @@ export function addPull(program: Command, interrupts: Interrupts): void {
         .description('get a model')
         .argument('<model>', 'a name, hf:OWNER/REPO[/FILE], or an address')
         .option('-y, --yes', 'agree to its licence without being asked')
+        .option('--no-media', 'without the file that lets it see and hear')
         .addHelpText('after', examples)
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
             const models = keptModelsHere();
-            const model = await resolveOrSayWhy(argument, models, signal);
-            if (!model) return;
+            const found = await resolveOrSayWhy(argument, models, signal);
+            if (!found) return;
+            const model = flags.media ? withProjector(found) : found;
             if (model.source === 'builtin') return say(`${model.title} comes with Lapidary: there is nothing to get`);
             if (model.problem !== undefined) throw new LapidaryError('unsupported', `${model.title} cannot be used: ${model.problem}`);
             const here = await models.find(model.name);
             if (here && isSame(here, model)) return say(sentenceOf(here, 'is here already'));
             // The source it came from may be out of reach just now. A complete model is not replaced by another source's file.
             if (here?.state === 'complete' && here.source !== model.source) return say(hereAnyway(here));
-            await introduce(model, here, flags, signal);
+            await introduce(found, flags.media ? projectorOf(found) : undefined, here, flags, signal);
             await download(model, models, signal);
         });
 }
@@ -77,13 +80,20 @@ function isSame(here: KeptModel, { files }: ResolvedModel): boolean {
     return here.state === 'complete' && here.files.map(version).join('\n') === files.map(version).join('\n');
 }
 
-async function introduce(model: ResolvedModel, here: KeptModel | undefined, flags: Flags, signal: AbortSignal): Promise<void> {
+async function introduce(
+    model: ResolvedModel,
+    projector: ModelFile | undefined,
+    here: KeptModel | undefined,
+    flags: Flags,
+    signal: AbortSignal,
+): Promise<void> {
     const { title, bytes, quantisation, licence, page, files, gated, checked, entry } = model;
     const size = bytes === undefined ? 'of unknown size' : formatBytes(bytes);
     const weight = bytes === undefined ? entry?.bytes : weightOf(files[0]?.name ?? '', bytes);
     const fit = weight ? describeFit(weight, await thisDevice()) : undefined;
     const rows = [
         ['model', [title, quantisation, size].filter((part) => part !== undefined && !title.endsWith(` ${part}`)).join(', ')],
+        ...(projector ? [['media', `${sizeOf(projector)} more for pictures and sounds; --no-media leaves it`]] : []),
         ['from', page ?? model.reference],
         ...(fit ? [['memory', fit.text]] : []),
         ['licence', licence ? `${licence.name} (${licence.url})` : 'none is named; look at its page'],
@@ -96,6 +106,10 @@ async function introduce(model: ResolvedModel, here: KeptModel | undefined, flag
     if (flags.yes) return;
     if (needsAgreement(licence)) await agree(model, signal);
     else if (fit && !fit.fits && canAsk() && !(await askYesNo('Get it all the same?', signal))) throw declined();
+}
+
+function sizeOf({ bytes }: ModelFile): string {
+    return bytes === undefined ? 'a file' : formatBytes(bytes);
 }
 
 /** Where no licence is named there is nothing to agree to; `introduce` has said so. */

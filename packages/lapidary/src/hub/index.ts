@@ -4,6 +4,7 @@
 //   predict(entry.bytes, await Lapidary.probe())              does it fit, how fast ("≈"), in which words
 //   weightOf(fileName, bytes)                                 the same for a file of a search
 //   resolveModel('e2b' | 'hf:OWNER/REPO[/FILE][@rev]' | URL)  files, sizes, digests, licence, gated; nothing downloaded yet
+//   withProjector(resolved)                                   and what it needs to see and hear, a file of its own
 //   searchHub('gemma 4 e2b')                                  repositories with models, sizes, licence, downloads
 //   startDownload(resolved)                                   in a page by a worker: state to show, pause(), resume()
 //   KeptModels.ofThisOrigin()                                 what is kept: list(), find(), open(), verify(), remove()
@@ -24,6 +25,7 @@ export { KeptModels } from './kept.js';
 export type { Check, KeptFile, KeptModel, PullOptions, PullProgress } from './kept.js';
 export { problemOf } from './problem.js';
 export type { Problem, ProblemKind } from './problem.js';
+export { projectorOf, withProjector } from './projector.js';
 export { parseReference } from './reference.js';
 export type { HubReference, Reference } from './reference.js';
 export { listRepository } from './repository.js';

@@ -6,6 +6,7 @@ import { LapidaryError } from '../error.js';
 import { HubServer, goodToken, tokenWithoutAccess, type FakeRepository } from '../testing/hub-server.js';
 import { RegistryServer, type FakeOllamaModel } from '../testing/registry-server.js';
 import { problemOf } from './problem.js';
+import { projectorOf, withProjector } from './projector.js';
 import { resolveModel, type ResolveOptions } from './resolve.js';
 import { searchHub } from './search.js';
 
@@ -72,6 +73,29 @@ test('a name of the catalogue becomes a file with its size, digest, licence and 
         assert.equal(file?.url, `${server.endpoint}/google/gemma-4-E2B-it-qat-q4_0-gguf/resolve/${commit}/gemma-4-E2B_q4_0-it.gguf`);
         assert.deepEqual(found.projectors.map(({ name }) => name), ['gemma-4-E2B-it-mmproj.gguf']);
         assert.equal(server.asked('bytes').length, 0, 'nothing is downloaded yet');
+        const seeing = withProjector(found);
+        assert.deepEqual(seeing.files.map(({ role, name }) => `${role} ${name}`), [
+            'model gemma-4-E2B_q4_0-it.gguf',
+            'projector gemma-4-E2B-it-mmproj.gguf',
+        ]);
+        assert.equal(seeing.bytes, 7 + (found.projectors[0]?.bytes ?? NaN));
+        assert.ok(seeing.checked);
+    });
+});
+
+test('of several projectors one comes along: as it was trained, if it can be; none that no engine of ours reads', async () => {
+    await withHub({ 'a/b': several }, async (_, options) => {
+        const found = await resolveModel('hf:a/b', options);
+        const named = (...names: string[]) => ({
+            ...found,
+            architecture: 'gemma4',
+            projectors: names.map((name) => ({ ...found.files[0]!, role: 'projector' as const, name })),
+        });
+        assert.equal(projectorOf(named('mmproj-F32.gguf', 'mmproj-Q8_0.gguf', 'mmproj-F16.gguf', 'mmproj-BF16.gguf'))?.name, 'mmproj-BF16.gguf');
+        assert.equal(projectorOf(named('mmproj-F32.gguf', 'mmproj-Q8_0.gguf'))?.name, 'mmproj-Q8_0.gguf');
+        assert.equal(projectorOf(named()), undefined);
+        assert.equal(projectorOf({ ...named('mmproj-F16.gguf'), architecture: 'gemma3' }), undefined);
+        assert.equal(withProjector(named()).files.length, found.files.length);
     });
 });
 

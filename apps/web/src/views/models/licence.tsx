@@ -1,6 +1,6 @@
 // Between "Get" and the first byte: what exactly comes, from where, and under which terms. Opens in the row.
-import type { ResolvedModel } from 'lapidary/hub';
-import { useEffect, useRef } from 'preact/hooks';
+import { projectorOf, withProjector, type ResolvedModel } from 'lapidary/hub';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Task } from '../use-task.js';
 import * as words from './words.js';
 import '../../styles/getting.css';
@@ -17,7 +17,10 @@ export function LicencePanel({ asked, onAgain, onAgree, onClose }: LicenceProps)
     const panel = useRef<HTMLDivElement>(null);
     // It took the place of the button that was pressed.
     useEffect(() => panel.current?.focus(), []);
-    const { result: model, problem } = asked;
+    const { result: found, problem } = asked;
+    const projector = found && projectorOf(found);
+    const [media, setMedia] = useState(!onMobileData());
+    const model = found && media ? withProjector(found) : found;
     return (
         <div class="licence wide" ref={panel} tabIndex={-1} role="group" aria-label={words.licence}>
             {problem !== undefined && (
@@ -27,6 +30,12 @@ export function LicencePanel({ asked, onAgain, onAgree, onClose }: LicenceProps)
             )}
             {asked.running && <p class="faint">{words.looking}</p>}
             {model && <Terms model={model} />}
+            {projector && !model?.gated && (
+                <label class="with-media">
+                    <input type="checkbox" checked={media} onChange={(event) => setMedia(event.currentTarget.checked)} />{' '}
+                    {words.withMedia(projector.bytes)}
+                </label>
+            )}
             <p class="buttons">
                 {problem !== undefined && (
                     <button type="button" class="button" onClick={onAgain}>
@@ -49,7 +58,6 @@ export function LicencePanel({ asked, onAgain, onAgree, onClose }: LicenceProps)
 function Terms({ model }: { model: ResolvedModel }) {
     const { licence, page, files, bytes, checked, gated, problem } = model;
     const host = hostOf(files[0]?.url);
-    const mobile = (navigator as { connection?: { type?: string } }).connection?.type === 'cellular';
     return (
         <>
             {licence ? (
@@ -73,7 +81,7 @@ function Terms({ model }: { model: ResolvedModel }) {
             )}
             <p class="faint">
                 {words.fromHost(bytes, host)} {words.checkedBy(checked)}{' '}
-                {mobile && bytes !== undefined && words.overMobileData(bytes)}{' '}
+                {onMobileData() && bytes !== undefined && words.overMobileData(bytes)}{' '}
                 {page !== undefined && (
                     <a class="link" href={page} target="_blank" rel="noopener noreferrer">
                         {words.page}
@@ -84,6 +92,10 @@ function Terms({ model }: { model: ResolvedModel }) {
             {problem !== undefined && <p class="problem">{words.cannotBeHere(problem)}</p>}
         </>
     );
+}
+
+function onMobileData(): boolean {
+    return (navigator as { connection?: { type?: string } }).connection?.type === 'cellular';
 }
 
 function hostOf(url: string | undefined): string {

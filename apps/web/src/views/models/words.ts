@@ -69,6 +69,8 @@ export const page = 'Its page';
 export const gated = 'This file needs an account at its source, where somebody has to agree to its terms. Download it there and open it here as a file.';
 export const fromHost = (bytes: number | undefined, host: string) =>
     bytes === undefined ? `From ${host}.` : `${formatBytes(bytes)} from ${host}, once; then it is here also without a network.`;
+export const withMedia = (bytes: number | undefined) =>
+    `So that it sees pictures and hears sounds${bytes === undefined ? '' : `: ${formatBytes(bytes)} of it`}`;
 export const checkedBy = (digest: boolean) =>
     digest ? 'Every byte is compared with its checksum (SHA-256).' : 'Its source gives no checksum to compare it with.';
 export const overMobileData = (bytes: number) => `${formatBytes(bytes)} over mobile data.`;
