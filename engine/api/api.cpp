@@ -69,6 +69,7 @@ Api::Methods Api::workshop_methods() {
         {"media.close", &Api::media_close},
         {"gpu.check", &Api::gpu_check},
         {"gpu.bandwidth", &Api::gpu_bandwidth},
+        {"gpu.settle", &Api::gpu_settle},
         {"session.profile", &Api::session_profile},
         {"session.logits", &Api::session_logits},
         {"session.canvas_logits", &Api::session_canvas_logits},

@@ -182,6 +182,7 @@ class Api {
     // canvas_methods.cpp
     Task<Result<Reply>> session_canvas_logits(Call& call);
     Task<Result<Reply>> session_diffuse(Call& call);
+    Task<Result<Reply>> gpu_settle(Call& call);
     // session_state.cpp
     Task<Result<Reply>> session_save(Call& call);
     Task<Result<Reply>> session_restore(Call& call);

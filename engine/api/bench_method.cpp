@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/canvas.h"
 #include "api/median.h"
 #include "api/messages/session.h"
 #include "base/edition.h"
@@ -121,7 +122,14 @@ Task<Result<Reply>> Api::session_profile(Call& call) {
     open->session->reset();
     if (depth > 0) CO_TRY(co_await open->gpu->run(tokens, LogitsWanted::none, nullptr));
     SessionProfileResult out;
-    for (const auto& time : CO_TRY(co_await open->gpu->profile_decode(call.cancel))) {
+    std::vector<infer::KernelTime> times;
+    if (has_everything() && open->gpu->canvas() != nullptr) {
+        CO_TRY(co_await settle_two_steps(*open->gpu, breathe_for(call)));
+        times = CO_TRY(co_await open->gpu->canvas()->profile_step(call.cancel));
+    } else {
+        times = CO_TRY(co_await open->gpu->profile_decode(call.cancel));
+    }
+    for (const infer::KernelTime& time : times) {
         out.profile.push_back({.kernel = time.label, .dispatches = int64_t(time.dispatches), .ms = time.ms});
     }
     open->session->reset();

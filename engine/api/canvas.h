@@ -30,4 +30,7 @@ uint64_t canvas_bytes(const model::Config& config);
 Json canvas_stats(const infer::GenerateStats& stats);
 CanvasMarginsMessage margins_message(const CanvasMargins& margins);
 
+// Two steps of a canvas of noise: the second knows what the first one thought.
+Task<Status> settle_two_steps(Runner& runner, Breathe breathe);
+
 }  // namespace lapidary::api

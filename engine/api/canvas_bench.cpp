@@ -17,6 +17,16 @@ constexpr uint32_t kMany = 32;
 
 }  // namespace
 
+Task<Status> settle_two_steps(Runner& runner, Breathe breathe) {
+    CanvasRunner& canvas = *runner.canvas();
+    const auto numbers = infer::canvas_numbers(7, 1, 0, canvas.length(), runner.vocabulary());
+    const std::vector<int32_t> start(numbers.noise.begin(), numbers.noise.end());
+    CO_TRY(canvas.begin(start));
+    const CanvasStep step{.temperature = 0.8f, .uniforms = numbers.uniforms, .noise = numbers.noise};
+    for (int i = 0; i < 2; ++i) CO_TRY(co_await canvas.step(step, CanvasView::outcome, breathe));
+    co_return Status{};
+}
+
 Task<Result<Reply>> Api::bench_canvas(Call& call, OpenSession& open, const SessionBenchArgs& args) {
     Runner& runner = open.session->runner();
     CanvasRunner& canvas = *runner.canvas();

@@ -1,9 +1,11 @@
-// session.canvas_logits and session.diffuse: a model that writes by canvases, with everything given that is otherwise random.
+// session.canvas_logits, session.diffuse and gpu.settle: a model that writes by canvases, or its sampler alone, with everything
+// given that is otherwise random.
 #include <cstring>
 
 #include "api/api.h"
 #include "api/canvas.h"
 #include "api/token_blob.h"
+#include "infer/canvas_rule.h"
 #include "infer/canvas_settling.h"
 
 namespace lapidary::api {
@@ -76,6 +78,13 @@ Result<Replay> replay_of(const SessionDiffuseArgs& args, uint32_t length, uint32
         }
     }
     return out;
+}
+
+DiffuseStep step_of(const CanvasOutcome& outcome) {
+    return {.canvas_in = wide(outcome.canvas_in),
+            .accept = wide(outcome.accept),
+            .argmax = wide(outcome.argmax),
+            .entropy = {outcome.entropy.begin(), outcome.entropy.end()}};
 }
 
 }  // namespace
@@ -167,14 +176,7 @@ Task<Result<Reply>> Api::session_diffuse(Call& call) {
                                             .noise = replay.of<uint32_t>(replay.noise, at)};
             },
             .view = CanvasView::everything,
-            .on_step =
-                [&](uint32_t /*step*/, const CanvasOutcome& outcome) {
-                    DiffuseStep step{.canvas_in = wide(outcome.canvas_in),
-                                     .accept = wide(outcome.accept),
-                                     .argmax = wide(outcome.argmax),
-                                     .entropy = {outcome.entropy.begin(), outcome.entropy.end()}};
-                    out.steps.push_back(std::move(step));
-                }};
+            .on_step = [&](uint32_t /*step*/, const CanvasOutcome& outcome) { out.steps.push_back(step_of(outcome)); }};
         auto settled = CO_TRY(co_await infer::settle_canvas(canvas, std::move(settling), breathe_for(call)));
         margins.include(settled.margins);
         const auto end = std::ranges::find_first_of(settled.tokens, ends);
@@ -186,6 +188,44 @@ Task<Result<Reply>> Api::session_diffuse(Call& call) {
     }
     open->session->reset();
     out.margins = margins_message(margins);
+    co_return reply(out);
+}
+
+Task<Result<Reply>> Api::gpu_settle(Call& call) {
+    GpuSettleArgs args;
+    CO_TRY(read_message(call.args, args));
+    if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here");
+    const auto length = uint32_t(args.length);
+    const auto vocabulary = uint32_t(args.vocabulary);
+    const std::vector<int32_t> start = CO_TRY(known_tokens(args.canvas, "canvas", vocabulary));
+    const std::vector<float> temperatures = CO_TRY(number_list(args.temperatures, "temperatures"));
+    const Replay given{.noise = CO_TRY(known_tokens(args.noise, "noise", vocabulary)),
+                       .uniforms = CO_TRY(number_list(args.uniforms, "uniforms")),
+                       .length = length};
+    const CanvasSettings settings = CO_TRY(with_settings({}, args.settings));
+    const size_t steps = temperatures.size();
+    const size_t of_step = size_t{length} * vocabulary;
+    if (given.uniforms.size() != steps * length || given.noise.size() != steps * length ||
+        call.blob.size() / sizeof(float) / of_step != steps || call.blob.size() % (of_step * sizeof(float)) != 0) {
+        co_return fail(Code::invalid_argument, "{} steps want {} numbers, as many tokens, and {} logits", steps,
+                       steps * length, steps * of_step);
+    }
+    std::vector<float> logits(steps * of_step);
+    std::memcpy(logits.data(), call.blob.data(), call.blob.size());
+    CO_TRY(co_await device_->open({}, call.cancel));
+    const auto rule = CO_TRY(co_await infer::CanvasRule::create(*device_, length, vocabulary, call.cancel));
+    CO_TRY(rule->begin(start));
+    GpuSettleResult out;
+    for (size_t i = 0; i < steps; ++i) {
+        const auto uniforms = given.of<float>(given.uniforms, i);
+        const auto noise = given.of<uint32_t>(given.noise, i);
+        const auto outcome = CO_TRY(co_await rule->step(
+            std::span(logits).subspan(i * of_step, of_step),
+            {.settings = settings, .temperature = temperatures[i], .uniforms = uniforms, .noise = noise}));
+        out.steps.push_back(step_of(outcome));
+        out.settled.push_back(outcome.settled() ? 1 : 0);
+    }
+    out.canvas = wide(CO_TRY(co_await rule->canvas()));
     co_return reply(out);
 }
 

@@ -84,13 +84,14 @@ void describe_config(const model::Config& config, ModelDescription& out) {
 void describe_memory(const model::Config& config, const model::WeightTable& table, KvFormat kv, ModelDescription& out) {
     const uint64_t weights = model::weight_bytes(table);
     Json memory = {{"weights", weights}, {"kv_format", std::string(kv_format_name(kv))}};
+    uint64_t canvas = 0;
+    if (has_everything() && config.diffusion) memory["canvas"] = canvas = canvas_bytes(config);
     for (const uint64_t wanted : {uint64_t{4096}, uint64_t{config.context_length}}) {
         const uint64_t positions = std::min<uint64_t>(wanted, config.context_length);
         const uint64_t cache = model::kv_bytes(config, positions, kv);
         memory["kv_cache_at_" + std::to_string(positions)] = cache;
-        memory["total_at_" + std::to_string(positions)] = weights + cache;
+        memory["total_at_" + std::to_string(positions)] = weights + cache + canvas;
     }
-    if (has_everything() && config.diffusion) memory["canvas"] = canvas_bytes(config);
     // As the CPU keeps them.
     memory["weights_on_cpu"] = cpu::Model::planned_bytes(table, infer::TablePlace::automatic);
     // May stay in the file (model.load), which costs time instead.

@@ -95,6 +95,9 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
     workshop(method<NoArgs, GpuBandwidthResult>("gpu.bandwidth",
                                                 "How fast the GPU moves memory. It must be open, as it is once a "
                                                 "model was loaded.")),
+    workshop(with_bytes(method<GpuSettleArgs, GpuSettleResult>(
+                            "gpu.settle", "Settles a canvas without a model: its logits are given, and all numbers."),
+                        "logits as float32, little-endian: [steps, length, vocabulary]")),
     workshop(method<ProjectorOpenArgs, ProjectorOpenResult>("projector.open",
                                                             "Reads what a file has of towers: nothing but its "
                                                             "header, until something goes through them.")),

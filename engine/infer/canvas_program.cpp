@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer/canvas_rule.h"
 #include "infer/embedding.h"
 #include "infer/grouped_ops.h"
 #include "infer/head.h"
+#include "kernels/gemm/batched_gemm.h"
 #include "kernels/gemm/gemm_transposed.h"
 #include "kernels/norm/add_rms_norm.h"
 
@@ -42,12 +44,7 @@ class CanvasStepRecorder {
             ops_, source, ops_.begin(h, {}),
             {.kv = r_.session.kv, .context = r_.context, .region = model::Region::canvas, .normed = r_.session.xn});
         for (const CanvasTensors::Part& part : r_.canvas.parts) logits(part);
-        program_.add(kernels::CanvasSettle{.given = r_.canvas.given,
-                                           .places = r_.canvas.places,
-                                           .tokens = r_.canvas.tokens,
-                                           .ids = r_.canvas.ids,
-                                           .report = r_.canvas.report,
-                                           .length = rows_});
+        record_settling(program_, r_.canvas);
     }
 
   private:
@@ -59,11 +56,7 @@ class CanvasStepRecorder {
         GpuOps ops(program_, r_.model, r_.session, r_.context, rows, r_.adapters);
         head(program_, ops, r_.model, r_.session.xn.row_range(first_row, rows), logits, rows);
         program_.count_rows_by(r_.session.step);
-        program_.add(kernels::CanvasPlaces{.given = r_.canvas.given,
-                                           .of = part.logits,
-                                           .places = r_.canvas.places,
-                                           .tokens = r_.canvas.tokens,
-                                           .vocabulary = config().vocabulary});
+        record_places(program_, r_.canvas, part, config().vocabulary);
     }
 
     // down · (gelu(gate · m) ⊙ (up · m)), m = rms(√d · p · E)
@@ -95,21 +88,40 @@ class CanvasStepRecorder {
                 "conditioned on a mean over all embeddings");
         }
         const kernels::Weights& table = r_.model.token_embd;
-        const Tensor soft = program_.scratch("soft embeddings", rows_, config().width);
+        const uint32_t d = config().width;
         const uint32_t widest = std::min<uint32_t>(kVocabularyTile, config().vocabulary);
+        const uint32_t splits = splits_of(widest);
+        const Tensor parts = program_.scratch("parts of soft embeddings", splits * rows_, d);
         bool add = false;
         for (const kernels::Weights::Piece& piece : table.pieces) {
             for (uint64_t at = 0; at < piece.rows; at += widest) {
                 const auto count = uint32_t(std::min<uint64_t>(widest, piece.rows - at));
-                add_tile(table, piece, at, count, soft, add);
+                add_tile(table, piece, at, count, {.parts = parts, .splits = splits, .add = add});
                 add = true;
             }
         }
+        const Tensor soft = program_.scratch("soft embeddings", rows_, d);
+        program_.add(kernels::SumPartials{.partials = parts, .y = soft, .width = d, .rows = rows_, .count = splits});
         return soft;
     }
 
+    // A product with few results and very long sums: enough workgroups for a large GPU come of dividing those.
+    [[nodiscard]] uint32_t splits_of(uint32_t tile) const {
+        constexpr uint32_t kTile = 64;           // of gemm_transposed
+        constexpr uint32_t kWorkgroups = 1024;   // eight for each compute unit of an H200
+        constexpr uint32_t kRowsOfASplit = 128;  // at least
+        const auto groups = uint32_t(ceil_div(config().width, kTile) * ceil_div(rows_, kTile));
+        return std::clamp<uint32_t>(tile / kRowsOfASplit, 1, uint32_t(ceil_div(kWorkgroups, groups)));
+    }
+
+    struct SoftSum {
+        Tensor parts;
+        uint32_t splits;
+        bool add;  // to what the tile before left
+    };
+
     void add_tile(const kernels::Weights& table, const kernels::Weights::Piece& piece, uint64_t at, uint32_t count,
-                  Tensor soft, bool add) {
+                  const SoftSum& sum) {
         const uint64_t offset = kernels::gpu_bytes(table.format, at, table.cols);
         kernels::Weights tile = table;
         tile.rows = count;
@@ -127,8 +139,8 @@ class CanvasStepRecorder {
                                                       .first = uint32_t(piece.first_row + at),
                                                       .tile = count});
         }
-        program_.add(
-            kernels::GemmTransposed{.w = tile, .dy = p, .dx = soft, .w_rows = count, .rows = rows_, .add = add});
+        program_.add(kernels::GemmTransposed{
+            .w = tile, .dy = p, .dx = sum.parts, .w_rows = count, .rows = rows_, .add = sum.add, .splits = sum.splits});
     }
 
     kernels::Program& program_;

@@ -1,16 +1,24 @@
-// What a session of a model that writes by canvases has on the GPU for them, one tensor a line with its shape.
+// What a session of a model that writes by canvases has on the GPU for them, one tensor a line with its shape, and what host and
+// GPU tell each other through them.
 #pragma once
 
 #include <vector>
 
-#include "infer/gpu_model.h"
 #include "kernels/canvas/canvas_ops.h"
 #include "kernels/resources.h"
+#include "model/canvas_runner.h"
 
 namespace lapidary::infer {
 
 struct CanvasTensors {
-    static Result<CanvasTensors> create(kernels::Resources& resources, const GpuModel& model);
+    static Result<CanvasTensors> create(kernels::Resources& resources, uint32_t length, uint32_t vocabulary);
+
+    Status write_ids(gpu::Device& device, std::span<const int32_t> of_canvas) const;
+    // What a step is given. `previous_temperature`: of the step before, 0 where there was none.
+    void write_given(gpu::Device& device, const CanvasStep& step, float previous_temperature) const;
+    // What the last step reported.
+    Task<Result<CanvasOutcome>> read_outcome(gpu::Device& device, CanvasView view) const;
+    Task<Result<std::vector<int32_t>>> read_argmax(gpu::Device& device) const;
 
     uint32_t length = 0;
     gpu::Tensor given;   // settings of a step, and its numbers (lib/canvas.wgsl)

@@ -1,30 +1,15 @@
 #include "infer/gpu_canvas.h"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
 
+#include "base/format.h"
+#include "base/sort_few.h"
 #include "infer/canvas_program.h"
 #include "infer/gpu_runner.h"
 
 namespace lapidary::infer {
-namespace {
-
-constexpr float kNoMargin = 1e38f;  // the kernels' word for infinity is above
-
-template <class T>
-std::vector<T> words_of(std::span<const uint8_t> bytes, size_t first, size_t count) {
-    std::vector<T> out(count);
-    std::memcpy(out.data(), bytes.data() + first * sizeof(T), count * sizeof(T));
-    return out;
-}
-
-float margin(uint32_t bits) {
-    const auto value = std::bit_cast<float>(bits);
-    return value > kNoMargin ? std::numeric_limits<float>::infinity() : value;
-}
-
-}  // namespace
 
 void GpuPrograms::record_canvas_step(kernels::Program& program, bool conditioned) {
     infer::record_canvas_step(
@@ -39,7 +24,7 @@ Task<Result<gpu::Id>> GpuPrograms::canvas_step(bool conditioned, Cancel cancel) 
     kernels::Program program = begin(cancel);
     record_canvas_step(program, conditioned);
     const gpu::Id id = CO_TRY(co_await program.compile());
-    if (conditioned) canvas_dispatches_ = program.labelled().size();
+    if (conditioned && adapters_ == nullptr) canvas_commands_ = program.labelled();
     programs.emplace(conditioned, id);
     co_return id;
 }
@@ -53,37 +38,14 @@ uint32_t GpuCanvas::length() const {
 }
 
 Status GpuCanvas::replace(std::span<const int32_t> ids) {
-    if (ids.size() != length()) {
-        return fail(Code::invalid_argument, "a canvas of this model has {} tokens, not {}", length(), ids.size());
-    }
     TRY(runner_.check(ids));
-    runner_.programs_->device().write(tensors().ids.at.buffer, 0,
-                                      {reinterpret_cast<const uint8_t*>(ids.data()), ids.size_bytes()});
-    return {};
+    return tensors().write_ids(runner_.programs_->device(), ids);
 }
 
 Status GpuCanvas::begin(std::span<const int32_t> ids) {
     TRY(replace(ids));
     temperature_ = 0;
     return {};
-}
-
-// As lib/canvas.wgsl has it.
-void GpuCanvas::write_given(const CanvasStep& step) {
-    const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
-    std::vector<uint32_t> words = {bits(step.temperature),
-                                   bits(temperature_),
-                                   bits(step.settings.entropy_bound),
-                                   bits(step.settings.confidence_threshold),
-                                   step.settings.stability_threshold,
-                                   temperature_ == 0 ? 1u : 0u,
-                                   0,
-                                   0};
-    for (const float uniform : step.uniforms) words.push_back(bits(uniform));
-    words.insert(words.end(), step.noise.begin(), step.noise.end());
-    runner_.programs_->device().write(
-        tensors().given.at.buffer, 0,
-        {reinterpret_cast<const uint8_t*>(words.data()), words.size() * sizeof(uint32_t)});
 }
 
 Task<Result<CanvasOutcome>> GpuCanvas::step(CanvasStep step, CanvasView view, Breathe /*breathe*/) {
@@ -94,43 +56,17 @@ Task<Result<CanvasOutcome>> GpuCanvas::step(CanvasStep step, CanvasView view, Br
                        runner_.context(), runner_.position_);
     }
     const gpu::Id program = CO_TRY(co_await programs.canvas_step(temperature_ != 0, {}));
-    write_given(step);
+    tensors().write_given(programs.device(), step, temperature_);
     programs.write_step(runner_.position_, n);
     programs.device().run(program);
     // Its keys and values lie behind the prompt's until something else is stored there.
     runner_.furthest_ = std::max(runner_.furthest_, runner_.position_ + n);
     temperature_ = step.temperature;
-
-    constexpr size_t kHead = kernels::kCanvasReportWords;
-    const size_t lists = view == CanvasView::outcome ? 0 : view == CanvasView::draft ? 2 : 4;
-    const auto bytes =
-        CO_TRY(co_await programs.device().read(tensors().report.at.buffer, 0, (kHead + lists * n) * 4, {}));
-    const auto head = words_of<uint32_t>(bytes, 0, kHead);
-    CanvasOutcome out{.stable = head[0] != 0,
-                      .confident = head[1] != 0,
-                      .accepted = head[2],
-                      .mean_entropy = std::bit_cast<float>(head[3]),
-                      .margins = {.argmax = margin(head[4]),
-                                  .draw = margin(head[5]),
-                                  .acceptance = margin(head[6]),
-                                  .confidence = margin(head[7])}};
-    if (!std::isfinite(out.mean_entropy)) co_return fail(Code::internal, "the GPU's logits are not numbers");
-    if (lists >= 2) {
-        out.argmax = words_of<int32_t>(bytes, kHead, n);
-        for (const uint32_t accepted : words_of<uint32_t>(bytes, kHead + n, n)) out.accept.push_back(uint8_t(accepted));
-    }
-    if (lists >= 4) {
-        out.canvas_in = words_of<int32_t>(bytes, kHead + 2 * size_t{n}, n);
-        out.entropy = words_of<float>(bytes, kHead + 3 * size_t{n}, n);
-    }
-    co_return out;
+    co_return co_await tensors().read_outcome(programs.device(), view);
 }
 
 Task<Result<std::vector<int32_t>>> GpuCanvas::result() {
-    constexpr uint64_t kAt = uint64_t{kernels::kCanvasReportWords} * 4;
-    const auto bytes =
-        CO_TRY(co_await runner_.programs_->device().read(tensors().report.at.buffer, kAt, uint64_t{length()} * 4, {}));
-    co_return words_of<int32_t>(bytes, 0, length());
+    co_return co_await tensors().read_argmax(runner_.programs_->device());
 }
 
 Task<Result<std::vector<float>>> GpuCanvas::logits() {
@@ -139,14 +75,46 @@ Task<Result<std::vector<float>>> GpuCanvas::logits() {
         const size_t count = size_t{part.logits.rows} * runner_.vocabulary();
         const auto bytes = CO_TRY(
             co_await runner_.programs_->device().read(part.logits.logits.at.buffer, 0, count * sizeof(float), {}));
-        const auto rows = words_of<float>(bytes, 0, count);
-        out.insert(out.end(), rows.begin(), rows.end());
+        out.resize(out.size() + count);
+        std::memcpy(out.data() + out.size() - count, bytes.data(), count * sizeof(float));
     }
     co_return out;
 }
 
 size_t GpuCanvas::dispatches() const {
-    return runner_.programs_->canvas_dispatches();
+    return runner_.programs_->canvas_commands().size();
+}
+
+Task<Result<std::vector<KernelTime>>> GpuCanvas::profile_step(Cancel cancel) {
+    constexpr uint32_t kRepeat = 5;
+    CO_TRY(co_await runner_.programs_->canvas_step(true, cancel));
+    gpu::Device& device = runner_.programs_->device();
+    runner_.programs_->write_step(runner_.position_, length());
+    std::map<std::string, KernelTime> times;
+    std::vector<gpu::Command> before;
+    for (const auto& [command, label] : runner_.programs_->canvas_commands()) {
+        before.push_back(command);
+        const std::string kind = format("{} [{} {} {}]", label, command.x, command.y, command.z);
+        KernelTime& time = times[kind];
+        ++time.dispatches;
+        if (time.dispatches > 1) continue;
+        time.label = kind;
+        // How long some take depends on what they read, and scratch memory is used again: it must be what it is there.
+        const gpu::Id prefix = CO_TRY(device.program(before));
+        const gpu::Id alone = CO_TRY(device.program({&command, 1}));
+        device.run(prefix);
+        const auto nanoseconds = co_await device.time(alone, kRepeat, cancel);
+        device.release(prefix);
+        device.release(alone);
+        time.ms = CO_TRY(nanoseconds) / 1e6 / kRepeat;
+    }
+    std::vector<KernelTime> out;
+    for (auto& [kind, time] : times) {
+        time.ms *= time.dispatches;
+        out.push_back(std::move(time));
+    }
+    sort_few(out, std::greater{}, &KernelTime::ms);
+    co_return out;
 }
 
 Task<Result<double>> GpuCanvas::time_step(uint32_t repeat, Cancel cancel) {

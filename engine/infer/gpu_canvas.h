@@ -2,6 +2,7 @@
 #pragma once
 
 #include "infer/canvas_tensors.h"
+#include "infer/kernel_time.h"
 #include "model/canvas_runner.h"
 
 namespace lapidary::infer {
@@ -23,10 +24,11 @@ class GpuCanvas final : public CanvasRunner {
     [[nodiscard]] size_t dispatches() const;
     // GPU milliseconds of a step, the mean of `repeat` from where the runner is.
     Task<Result<double>> time_step(uint32_t repeat, Cancel cancel);
+    // The same by kernel and grid, each measured by itself, behind a step that was conditioned on another.
+    Task<Result<std::vector<KernelTime>>> profile_step(Cancel cancel);
 
   private:
     [[nodiscard]] const CanvasTensors& tensors() const;
-    void write_given(const CanvasStep& step);
 
     GpuRunner& runner_;
     float temperature_ = 0;  // of the last step; 0: there was none

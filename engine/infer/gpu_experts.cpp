@@ -1,6 +1,7 @@
 // The experts' way through a layer; the same for one token and for many.
 #include <cmath>
 
+#include "base/edition.h"
 #include "infer/gpu_ops.h"
 #include "kernels/moe/moe_combine.h"
 #include "kernels/moe/moe_route.h"
@@ -30,6 +31,7 @@ GpuOps::Routed GpuOps::route(const Experts& e, gpu::Tensor h) {
 }
 
 gpu::Tensor GpuOps::experts(const Experts& e, gpu::Tensor h) {
+    if (!has_everything()) return h;  // such a model is not opened there
     const model::ExpertConfig& moe = config().experts;
     const GpuLayer& w = model_.layers[e.layer];
     const uint32_t d = config().width;

@@ -172,6 +172,17 @@ struct GpuModel::Loader {
         co_return groups;
     }
 
+    Task<Status> experts(const model::LayerWeights& w, GpuLayer& out_layer) {
+        if (w.expert_gate.present()) {
+            co_return fail(Code::unsupported, "'{}': the GPU backend wants gate and up of the experts in one tensor",
+                           w.expert_gate.name);
+        }
+        out_layer.router = CO_TRY(co_await matrix({&w.router}));
+        out_layer.expert_gate_up = CO_TRY(co_await matrix({&w.expert_gate_up}));
+        out_layer.expert_down = CO_TRY(co_await matrix({&w.expert_down}));
+        co_return Status{};
+    }
+
     Task<Result<GpuLayer>> layer(const model::LayerWeights& w) {
         GpuLayer out_layer;
         if (kernels::format_of(w.ffn_gate.type) != kernels::format_of(w.ffn_up.type)) {
@@ -184,13 +195,7 @@ struct GpuModel::Loader {
         out_layer.down = CO_TRY(co_await matrix({&w.ffn_down}));
         out_layer.inp_gate = CO_TRY(co_await matrix({&w.inp_gate}));
         out_layer.proj = CO_TRY(co_await matrix({&w.proj}));
-        out_layer.router = CO_TRY(co_await matrix({&w.router}));
-        if (w.expert_gate.present()) {
-            co_return fail(Code::unsupported, "'{}': the GPU backend wants gate and up of the experts in one tensor",
-                           w.expert_gate.name);
-        }
-        out_layer.expert_gate_up = CO_TRY(co_await matrix({&w.expert_gate_up}));
-        out_layer.expert_down = CO_TRY(co_await matrix({&w.expert_down}));
+        if (has_everything()) CO_TRY(co_await experts(w, out_layer));
         for (const Weight* v :
              {&w.attn_norm, &w.attn_q_norm, &w.attn_k_norm, &w.post_attention_norm, &w.ffn_norm, &w.post_ffw_norm,
               &w.layer_output_scale, &w.encoder_output_scale, &w.post_norm, &w.router_scale, &w.expert_down_scale,

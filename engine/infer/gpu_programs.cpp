@@ -59,7 +59,8 @@ Task<Result<std::unique_ptr<GpuPrograms>>> GpuPrograms::create(std::shared_ptr<G
     const uint32_t block = *std::ranges::find_if(kBlocks, [&](uint32_t size) { return size >= options.block; });
     out->record_layers(longest, block, Depth::all);
     if (has_everything() && out->config().diffusion) {
-        out->canvas_ = CO_TRY(CanvasTensors::create(out->resources_, *out->model_));
+        out->canvas_ =
+            CO_TRY(CanvasTensors::create(out->resources_, out->config().diffusion->canvas, out->config().vocabulary));
         out->record_canvas_step(longest, true);
     }
     CO_TRY(longest.reserve());
@@ -117,21 +118,19 @@ kernels::Program GpuPrograms::begin(Cancel cancel) {
     return {resources_, t_.step, std::move(cancel), adapters_ != nullptr ? &adapters_->resources() : nullptr};
 }
 
-void GpuPrograms::record_layers(kernels::Program& program, uint32_t block, Depth depth) {
-    // Of the models with experts that everybody can load, prompts go to them token by token.
-    const bool grouped = has_everything() && config().diffusion && block > 1;
-    if (grouped) {
-        GroupedOps ops(program, *model_, t_, options_.context, block, adapters_);
-        record_layers(program, ops, block, depth);
-    } else {
-        GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
-        record_layers(program, ops, block, depth);
+std::unique_ptr<GpuOps> GpuPrograms::ops_for(kernels::Program& program, uint32_t block) {
+    // Few tokens choose nearly as many experts as they have choices: they go to them one by one.
+    constexpr uint32_t kFewTokens = 16;
+    if (has_everything() && config().experts.count > 0 && block > kFewTokens) {
+        return std::make_unique<GroupedOps>(program, *model_, t_, options_.context, block, adapters_);
     }
+    return std::make_unique<GpuOps>(program, *model_, t_, options_.context, block, adapters_);
 }
 
-void GpuPrograms::record_layers(kernels::Program& program, GpuOps& ops, uint32_t block, Depth depth) {
-    const Embedded embedded = embed(program, ops, *model_, t_, block, adapters_);
-    run_layers(ops, layer_source(), ops.begin(embedded.h, embedded.inputs),
+void GpuPrograms::record_layers(kernels::Program& program, uint32_t block, Depth depth) {
+    const auto ops = ops_for(program, block);
+    const Embedded embedded = embed(program, *ops, *model_, t_, block, adapters_);
+    run_layers(*ops, layer_source(), ops->begin(embedded.h, embedded.inputs),
                {.kv = t_.kv, .context = options_.context, .depth = depth, .normed = t_.xn});
 }
 

@@ -73,7 +73,8 @@ class GpuPrograms {
     Task<Result<gpu::Id>> decode(SampleMode mode, Cancel cancel);
     // A step of a canvas (gpu_canvas.cpp), whose tensors are there if the model writes by canvases.
     Task<Result<gpu::Id>> canvas_step(bool conditioned, Cancel cancel);
-    [[nodiscard]] size_t canvas_dispatches() const { return canvas_dispatches_; }
+    // What that recorded for one that is conditioned on another; empty before.
+    [[nodiscard]] const std::vector<kernels::Program::Labelled>& canvas_commands() const { return canvas_commands_; }
     [[nodiscard]] const CanvasTensors* canvas_tensors() const { return canvas_ ? &*canvas_ : nullptr; }
     // What decode recorded for the most likely token; empty before.
     [[nodiscard]] const std::vector<kernels::Program::Labelled>& greedy_commands() const { return greedy_commands_; }
@@ -84,7 +85,8 @@ class GpuPrograms {
     void record_layers(kernels::Program& program, uint32_t block, Depth depth);
     void record_soft_layers(kernels::Program& program, uint32_t block, Depth depth, Sight sight);
     [[nodiscard]] LayerSource layer_source() const;
-    void record_layers(kernels::Program& program, GpuOps& ops, uint32_t block, Depth depth);
+    // The verbs of a layer for blocks of so many tokens.
+    std::unique_ptr<GpuOps> ops_for(kernels::Program& program, uint32_t block);
     void record_canvas_step(kernels::Program& program, bool conditioned);
     void record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows);
 
@@ -95,7 +97,7 @@ class GpuPrograms {
     // Of images and sounds, once there is one: [512, d], and [512] of (position, first key, end of keys, sequence).
     gpu::Tensor soft_ = {}, seen_sliding_ = {}, seen_full_ = {};
     std::optional<CanvasTensors> canvas_;
-    size_t canvas_dispatches_ = 0;  // of a step, once one is recorded
+    std::vector<kernels::Program::Labelled> canvas_commands_;
     ProgramsByKey programs_;
     std::map<SampleMode, gpu::Id> choices_;
     std::vector<kernels::Program::Labelled> greedy_commands_;

@@ -301,7 +301,7 @@ Task<Result<double>> GpuRunner::time_decode(uint32_t repeat, Cancel cancel) {
     co_return nanoseconds / 1e6 / repeat;
 }
 
-Task<Result<std::vector<GpuRunner::KernelTime>>> GpuRunner::profile_decode(Cancel cancel) {
+Task<Result<std::vector<KernelTime>>> GpuRunner::profile_decode(Cancel cancel) {
     constexpr uint32_t kRepeat = 20;
     CO_TRY(co_await programs_->decode(SampleMode::greedy, cancel));
     gpu::Device& device = programs_->device();

@@ -50,11 +50,6 @@ class GpuRunner final : public Runner {
     // GPU milliseconds of a decoded token, the mean of `repeat` steps from where we are.
     Task<Result<double>> time_decode(uint32_t repeat, Cancel cancel);
     // GPU milliseconds of a decoded token by kernel and size, each measured by itself.
-    struct KernelTime {
-        std::string label;
-        uint32_t dispatches = 0;
-        double ms = 0;
-    };
     Task<Result<std::vector<KernelTime>>> profile_decode(Cancel cancel);
     // Of a decoded token, once one was.
     [[nodiscard]] size_t decode_dispatches() const { return programs_->greedy_commands().size(); }

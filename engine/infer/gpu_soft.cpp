@@ -18,13 +18,13 @@ std::span<const uint8_t> raw_bytes(std::span<const T> values) {
 }  // namespace
 
 void GpuPrograms::record_soft_layers(kernels::Program& program, uint32_t block, Depth depth, Sight sight) {
-    GpuOps ops(program, *model_, t_, options_.context, block, adapters_);
+    const auto ops = ops_for(program, block);
     // The rows become the stream where they are: they are written anew before every run.
-    const Embedded embedded = embed_soft(program, ops, *model_, t_, soft_, block);
+    const Embedded embedded = embed_soft(program, *ops, *model_, t_, soft_, block);
     Pass pass{.kv = t_.kv, .context = options_.context, .depth = depth, .normed = t_.xn};
     if (sight != Sight::causal) pass.sees_sliding = seen_sliding_;
     if (sight == Sight::both_ways) pass.sees_full = seen_full_;
-    run_layers(ops, layer_source(), ops.begin(embedded.h, embedded.inputs), pass);
+    run_layers(*ops, layer_source(), ops->begin(embedded.h, embedded.inputs), pass);
 }
 
 Task<Result<gpu::Id>> GpuPrograms::soft_layers(uint32_t block, Depth depth, Sight sight, Cancel cancel) {

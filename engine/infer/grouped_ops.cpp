@@ -35,17 +35,15 @@ gpu::Tensor GroupedOps::experts(const Experts& e, gpu::Tensor h) {
     const model::ExpertConfig& moe = config().experts;
     const GpuLayer& w = model_.layers[e.layer];
     const uint32_t d = config().width;
-    if (w.expert_gate_up.pieces.size() > 1 || w.expert_down.pieces.size() > 1) {
-        program_.refuse(Code::unsupported, "the experts of a layer are larger than this GPU binds at once ({})",
-                        format_bytes(std::max(w.expert_gate_up.bytes(), w.expert_down.bytes())));
-        return h;
-    }
+    // Then they are refused there.
+    if (w.expert_gate_up.pieces.size() > 1 || w.expert_down.pieces.size() > 1) return GpuOps::experts(e, h);
     const Routed routed = route_at_once(e, h);
     const gpu::Tensor lists = program_.scratch("experts' lists", 1, uint64_t{moe.count} * (rows_ + 1));
     program_.add(kernels::ExpertLists{
         .ids = routed.ids, .lists = lists, .experts = moe.count, .used = moe.used, .max_rows = rows_});
-    kernels::GroupedRows rows{.lists = lists, .experts = moe.count, .max_rows = rows_, .share = moe.used};
     const uint32_t slots = rows_ * moe.used;
+    kernels::GroupedRows rows{
+        .lists = lists, .experts = moe.count, .max_rows = rows_, .share = moe.used, .usual = slots / moe.count};
     const gpu::Tensor ff = program_.scratch("experts' ff", slots, moe.ffn);
     program_.add(kernels::Gemm{.w = w.expert_gate_up,
                                .x = routed.x,

@@ -1,5 +1,7 @@
 #include "infer/transformer_layer.h"
 
+#include "base/edition.h"
+
 namespace lapidary::infer {
 
 void TransformerLayer::run(Ops& ops, Residual& h, const Pass& pass) const {
@@ -29,7 +31,7 @@ void TransformerLayer::feed_forward(Ops& ops, Residual& h) const {
     const Activation u = h.normed(norm(w_.ffn_norm));
     const Activation ff = ops.gelu_gate(matrix(Linear::gate_up), u, matrix(Linear::down));
     const gpu::Tensor y = ops.linear(matrix(Linear::down), ff);
-    if (!w_.is_moe()) return h.add(y, norm(w_.post_ffw_norm));
+    if (!has_everything() || !w_.is_moe()) return h.add(y, norm(w_.post_ffw_norm));
     const gpu::Tensor e = ops.experts(experts(), h.tensor());
     h.add(y, norm(w_.post_ffw_norm_1), e, norm(w_.post_ffw_norm_2), norm(w_.post_ffw_norm));
 }

@@ -198,6 +198,7 @@ Status read_layers(const KeyReader& keys, Config& config) {
 Status read_experts(const KeyReader& keys, Config& config) {
     config.experts.count = TRY(keys.integer_or("expert_count", 0, kMaxExperts, 0));
     if (config.experts.count == 0) return {};
+    if (!has_everything()) return fail(Code::needs_everything, "this is a mixture of experts");
     config.experts.used = TRY(keys.integer("expert_used_count", 1, config.experts.count));
     config.experts.ffn = TRY(keys.integer("expert_feed_forward_length", 1, kMaxFfn));
     return {};

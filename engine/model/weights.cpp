@@ -3,6 +3,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "base/edition.h"
+
 namespace lapidary::model {
 namespace {
 
@@ -92,7 +94,10 @@ class Finder {
             out.proj = TRY(required(blk, {"proj.weight"}, {p, d}));
             out.post_norm = TRY(required(blk, {"post_norm.weight"}, {d}));
         }
-        if (exists(blk + "ffn_gate_inp.weight")) TRY(experts(blk, out));
+        if (exists(blk + "ffn_gate_inp.weight")) {
+            if (!has_everything()) return fail(Code::needs_everything, "this is a mixture of experts");
+            TRY(experts(blk, out));
+        }
         return out;
     }
 

@@ -70,6 +70,8 @@ constexpr PlannedModel kModels[] = {
     {.name = "12b", .variant = "12B"},
     {.name = "26b-a4b", .variant = "26B-A4B"},
     {.name = "31b", .variant = "31B"},
+    {.name = "tiny-diffusion", .variant = "tiny-diffusion"},
+    {.name = "diffusion-26b-a4b", .variant = "diffusion-26B-A4B"},
     {.name = "tiny-gemma3", .variant = "tiny-gemma3", .thorough = true},
     {.name = "gemma3-270m", .variant = "gemma3-270m"},
     {.name = "gemma3-1b", .variant = "gemma3-1b"},

@@ -5,12 +5,21 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Tensors } from './canvas/safetensors.js';
 import { floats, relativeError } from './testing/floats.js';
+import { writeAdapter } from './testing/peft.js';
 import { lapidary, needsEngine, root, temporaryFolder } from './testing/process.js';
 
 const folder = path.join(root, 'tests', 'data', 'diffusion');
 const model = path.join(folder, 'tiny-diffusion-q4km.gguf');
 const engine = needsEngine();
 const cpu = ['--backend', 'cpu'];
+/** One matrix of each kind; on the last layer keys are values too. */
+const adapted: Record<string, [number, number]> = {
+    '0.self_attn.q_proj': [256, 256],
+    '1.self_attn.v_proj': [256, 128],
+    '1.mlp.down_proj': [288, 256],
+    '2.self_attn.k_proj': [256, 128],
+    '2.self_attn.o_proj': [512, 256],
+};
 
 const tensorsIn = async (name: string) => Tensors.parse(await fs.readFile(path.join(folder, name)), name);
 
@@ -45,6 +54,25 @@ test('the logits of canvases are the expected ones', engine, async (t) => {
     const wanted = [1, 2, 3].flatMap((n) => expected.numbers(`committed.logits${n}`, 'F32'));
     const error = relativeError(floats(await fs.readFile(out)), Float32Array.from(wanted));
     assert.ok(error <= 4e-5, `relative error ${error}`);
+});
+
+test('an adapter takes part in reading and in settling, as it does when it is merged', engine, async (t) => {
+    const { where, write } = await written(t);
+    const expected = await tensorsIn('tiny-diffusion-q4km.forward.safetensors');
+    const ids = (name: string) => write(name, expected.numbers(`long.${name}`, 'I32'));
+    const canvases = ['--canvas-file', await ids('canvas1'), '--canvas-file', await ids('canvas2'), '--temperatures', '0.7'];
+    const [prompt, out] = [await ids('prompt'), path.join(where, 'logits')];
+    const logits = async (which: string, ...extra: string[]) => {
+        await succeed(['logits', which, '--tokens-file', prompt, ...canvases, '--out', out, ...cpu, ...extra]);
+        return floats(await fs.readFile(out));
+    };
+    const adapter = await writeAdapter(path.join(where, 'adapter'), adapted, 3);
+    const merged = path.join(where, 'merged.gguf');
+    await succeed(['adapters', 'merge', model, adapter, '--out', merged, '--type', 'f32']);
+    const seen = await logits(model, '--adapter', adapter);
+    assert.ok(relativeError(await logits(model), seen) > 1e-2, 'the adapter changes nothing');
+    const error = relativeError(await logits(merged), seen);
+    assert.ok(error < 1e-4, `relative error ${error}`);
 });
 
 test('a generation is replayed to the token', engine, async (t) => {

@@ -99,7 +99,7 @@ export class Site {
 
     private async fixture(name: string): Promise<string> {
         if (name === `${tinyModel}.gguf`) return await (this.tiny ??= writeTinyModel());
-        return path.join(repository, 'tests/data/fixtures', name);
+        return path.join(repository, 'tests/data', name.includes('diffusion') ? 'diffusion' : 'fixtures', name);
     }
 
     private answer(response: ServerResponse): void {

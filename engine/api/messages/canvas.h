@@ -133,4 +133,28 @@ MESSAGE(SessionDiffuseResult, MEMBER(steps, "of all canvases, one after the othe
         MEMBER(output, "all canvases, and the token for padding after one that ends"),
         MEMBER(margins, "as in CanvasStats"));
 
+struct GpuSettleArgs {
+    int64_t length = 0;
+    int64_t vocabulary = 0;
+    DiffusionSettings settings;
+    Json temperatures;
+    std::vector<int64_t> canvas;
+    std::vector<int64_t> noise;
+    Json uniforms;
+};
+ARGUMENTS(GpuSettleArgs, MEMBER(length, "of the canvas").between(2, 4096),
+          MEMBER(vocabulary, "how many logits a place has").between(2, 1 << 20),
+          MEMBER(settings, "those that are not the usual ones"),
+          MEMBER(temperatures, "of each step").as("readonly number[]"), MEMBER(canvas, "what the first step looks at"),
+          MEMBER(noise, "tokens for the places of each step that are not accepted"),
+          MEMBER(uniforms, "that draw the tokens of each step").as("readonly number[]"));
+
+struct GpuSettleResult {
+    std::vector<DiffuseStep> steps;
+    std::vector<int64_t> settled;
+    std::vector<int64_t> canvas;
+};
+MESSAGE(GpuSettleResult, MEMBER(steps, "all that there are logits for"),
+        MEMBER(settled, "of each step: 1 where the canvas was done"), MEMBER(canvas, "what a next step would look at"));
+
 }  // namespace lapidary::api

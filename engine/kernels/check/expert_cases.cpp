@@ -82,14 +82,19 @@ std::vector<Array> back_arrays(const Shape& s, Random& random) {
 }  // namespace
 
 std::vector<Case> expert_lists() {
-    const Shape s{.n = 0, .experts = 70, .used = 8, .tokens = 19};
-    return {{.shape = format("{} of {} experts, {} tokens", s.used, s.experts, s.tokens),
-             .quick = true,
-             .launches = {launch([s](Tensors t) {
-                 return ExpertLists{
-                     .ids = t[1], .lists = t[2], .experts = s.experts, .used = s.used, .max_rows = s.tokens};
-             })},
-             .arrays = [s](Random& random) { return list_arrays(s, random); }}};
+    std::vector<Case> out;
+    // The second has several rounds of slots, the last of them not full.
+    for (const Shape& s : {Shape{.n = 0, .experts = 70, .used = 8, .tokens = 19},
+                           Shape{.n = 0, .experts = 11, .used = 5, .tokens = 131}}) {
+        out.push_back({.shape = format("{} of {} experts, {} tokens", s.used, s.experts, s.tokens),
+                       .quick = true,
+                       .launches = {launch([s](Tensors t) {
+                           return ExpertLists{
+                               .ids = t[1], .lists = t[2], .experts = s.experts, .used = s.used, .max_rows = s.tokens};
+                       })},
+                       .arrays = [s](Random& random) { return list_arrays(s, random); }});
+    }
+    return out;
 }
 
 std::vector<Case> moe_route_backward() {

@@ -92,9 +92,16 @@ std::vector<Case> all() {
                                 tile));
     }
     // Each token goes to three of five matrices; one of them has more than a tile of slots.
-    out.push_back(described({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}));
-    out.push_back(
-        described({.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}));
+    for (const uint32_t usual : {64u, 8u}) {
+        const GemmTiling tile = grouped_tiling(usual);
+        out.push_back(described({.type = q4_k, .cols = 256, .out = 37, .tokens = 140, .experts = 5, .slots = 3}, tile));
+        out.push_back(described(
+            {.type = q4_k, .cols = 256, .out = 37, .tokens = 9, .experts = 5, .slots = 3, .x_per_slot = true}, tile));
+    }
+    const GemmTiling few = grouped_tiling(1);
+    out.push_back(described(
+        {.type = q4_k, .cols = 256, .out = 70, .tokens = 67, .epilogue = gelu_gate, .experts = 5, .slots = 3}, few));
+    out.push_back(described({.type = q8_0, .cols = 96, .out = 70, .tokens = 33, .experts = 5, .slots = 2}, few));
     for (const TensorType type : kOthers) {
         Product p = kI8Case;
         p.type = type;

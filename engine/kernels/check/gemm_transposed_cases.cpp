@@ -14,28 +14,37 @@ struct Shape {
     bool add = false;
     bool strided = false;
     uint32_t experts = 0;
+    uint32_t splits = 1;
 
+    // As the kernel has them: whole steps.
+    [[nodiscard]] uint64_t split_of(uint64_t row) const {
+        return row / ((rows + 32 * splits - 1) / (32 * splits) * 32);
+    }
     [[nodiscard]] uint64_t stride() const { return (rows + 3) / 4 * 4 + (strided ? 12 : 0); }
     [[nodiscard]] uint64_t offset() const { return strided ? 8 : 0; }
 };
 
-// step, w, dy: [tokens, stride], lists, dx: [tokens, cols]
+// step, w, dy: [tokens, stride], lists, dx: [splits, tokens, cols]
 std::vector<Array> arrays_of(const Shape& s, Random& random) {
     const size_t matrices = std::max(s.experts, 1u);
     const RandomWeights w = random_weights(random, s.type, matrices * s.rows, s.cols);
     const std::vector<float> dy = random.floats(s.tokens * s.stride());
-    const std::vector<float> before = random.floats(s.tokens * s.cols);
+    const size_t apart = s.tokens * s.cols;
+    const std::vector<float> before = random.floats(s.splits * apart);
     std::vector<uint32_t> chosen(s.tokens);
     for (uint32_t& expert : chosen) expert = random.below(uint32_t(matrices));
     Array dx = in_place(before);
     for (size_t t = 0; t < s.tokens; ++t) {
         for (size_t i = 0; i < s.cols; ++i) {
-            double sum = s.add ? double(before[t * s.cols + i]) : 0;
-            for (size_t r = 0; r < s.rows; ++r) {
-                sum += double(w.values[(chosen[t] * s.rows + r) * s.cols + i]) *
-                       double(dy[t * s.stride() + s.offset() + r]);
+            for (size_t split = 0; split < s.splits; ++split) {
+                const size_t at = split * apart + t * s.cols + i;
+                dx.expected[at] = s.add ? double(before[at]) : 0;
             }
-            dx.expected[t * s.cols + i] = sum;
+            for (size_t r = 0; r < s.rows; ++r) {
+                dx.expected[s.split_of(r) * apart + t * s.cols + i] +=
+                    double(w.values[(chosen[t] * s.rows + r) * s.cols + i]) *
+                    double(dy[t * s.stride() + s.offset() + r]);
+            }
         }
     }
     return {step(0, s.tokens), given(w.packed), given(dy), given(lists_of(chosen, std::max(s.experts, 1u), s.tokens)),
@@ -51,8 +60,9 @@ Result<Dispatch> gemm_transposed(const Shape& s, const Target& target, Tensors t
                       .dx = t[4],
                       .w_rows = s.rows,
                       .dy_offset = s.offset(),
-                      .rows = s.tokens + 64,  // a tile more than there is work for
-                      .add = s.add};
+                      .rows = s.tokens + (s.splits > 1 ? 0 : 64),  // a tile more than there is work for
+                      .add = s.add,
+                      .splits = s.splits};
     if (s.experts > 0) op.experts = {.lists = t[3], .experts = s.experts, .max_rows = s.tokens};
     return op.dispatch(target);
 }
@@ -62,6 +72,7 @@ Case case_of(const Shape& s) {
     if (s.add) shape += ", added";
     if (s.strided) shape += ", strided";
     if (s.experts > 0) shape += format(", {} experts", s.experts);
+    if (s.splits > 1) shape += format(", split by {}", s.splits);
     return {.shape = std::move(shape),
             .weights = s.type,
             .limit = 2e-6,
@@ -87,6 +98,8 @@ std::vector<Case> all() {
     for (Case& c : out) c.quick = true;
     out.push_back(case_of({.type = q4_k, .cols = 256, .rows = 36, .tokens = 150, .experts = 3}));
     out.push_back(case_of({.type = q4_k, .cols = 768, .rows = 67, .tokens = 1}));
+    out.push_back(case_of({.type = q6_k, .cols = 256, .rows = 300, .tokens = 65, .splits = 3}));
+    out.push_back(case_of({.type = q8_0, .cols = 96, .rows = 67, .tokens = 5, .add = true, .splits = 4}));
     return out;
 }
 

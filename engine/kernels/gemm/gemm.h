@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/edition.h"
 #include "kernels/dispatch.h"
 #include "kernels/epilogue.h"
 #include "kernels/gemm/gemm_tiling.h"
@@ -18,6 +19,7 @@ struct GroupedRows {
     uint32_t experts = 0;
     uint32_t max_rows = 0;  // of an expert
     uint32_t share = 1;     // slots that have one row of x together
+    uint32_t usual = 64;    // of an expert, about
 };
 
 struct Gemm {
@@ -34,9 +36,8 @@ struct Gemm {
         using B = wgsl::gemm::Binding;
         const bool pairs = is_gelu_gate(epilogue);
         const uint64_t w_rows = pairs ? 2 * out : out;
-        // How many rows of x an expert gets is not known: the tile is the smallest.
-        const GemmTiling usual =
-            experts ? GemmTiling{} : gemm_tiling(w_rows, rows, pairs, target.info.max_workgroup_bytes);
+        const GemmTiling usual = experts ? grouped_tiling(experts->usual)
+                                         : gemm_tiling(w_rows, rows, pairs, target.info.max_workgroup_bytes);
         const GemmTiling tile = tiling.value_or(usual);
         wgsl::gemm::Constants c{.kCols = w.cols, .kOut = out};
         c.kYOffset = y_offset;
@@ -47,7 +48,7 @@ struct Gemm {
         Call<wgsl::gemm> d(c, w.format);
         d.read(B::w, {.at = w.pieces[0].binding}).read(B::x, x).write(B::y, y);
         fill_epilogue(d, epilogue);
-        if (experts) {
+        if (has_everything() && experts) {
             d.fill<wgsl::grouped_rows>("rows", {.kExperts = experts->experts, .kMaxRows = experts->max_rows})
                 .read(wgsl::grouped_rows::Binding::expert_lists, experts->lists);
         } else {

@@ -16,6 +16,12 @@ struct GemmTiling {
     [[nodiscard]] uint32_t bytes() const { return 128 * (rows() + tokens()); }
 };
 
+// Where each matrix of a stack gets rows of its own, about as many: nearly all tiles of a canvas or a short prompt are the only one of
+// their expert, and what is not there is computed all the same.
+constexpr GemmTiling grouped_tiling(uint32_t rows_of_each) {
+    return {.rows_per_thread = 4, .down = rows_of_each > 32 ? 8u : 4u};
+}
+
 // For a matrix of that many rows and blocks of that many tokens, on a device with that much workgroup memory. With
 // `pairs` the rows are gate's and up's, and a thread has an even number of them.
 GemmTiling gemm_tiling(uint64_t rows, uint64_t tokens, bool pairs, uint32_t workgroup_bytes);

@@ -1,4 +1,4 @@
-// dx = (dx) + Wᵀ · dy for many rows: the gradient of gemm by its input (gemm_transposed.wgsl).
+// dx = (dx) + Wᵀ · dy for many rows: the gradient of gemm by its input, and a mean of W's rows (gemm_transposed.wgsl).
 #pragma once
 
 #include <optional>
@@ -18,6 +18,7 @@ struct GemmTransposed {
     uint64_t dy_offset = 0;  // the first of its results in a row of dy
     uint32_t rows = 0;       // of dy
     bool add = false;        // to the dx that is there
+    uint32_t splits = 1;     // of W's rows: dx is as many parts of `rows` rows, which somebody has to add up
     std::optional<GroupedRows> experts = {};
 
     [[nodiscard]] Result<Dispatch> dispatch(const Target&) const {
@@ -26,6 +27,10 @@ struct GemmTransposed {
         wgsl::gemm_transposed::Constants c{.kCols = w.cols, .kRows = w_rows};
         c.kYOffset = dy_offset;
         c.kAdd = add;
+        if (splits > 1) {
+            c.kSplits = splits;
+            c.kSplitVecs = rows * w.cols / 4;
+        }
         if (experts) {
             c.kExperts = experts->experts;
             c.kMaxRows = experts->max_rows;
@@ -38,7 +43,7 @@ struct GemmTransposed {
         if (experts) d.read(B::expert_lists, experts->lists);
         const uint64_t row_tiles =
             experts ? uint64_t{experts->experts} * ceil_div(experts->max_rows, kTile) : ceil_div(rows, kTile);
-        return d.workgroups(ceil_div(w.cols, kTile), row_tiles);
+        return d.workgroups(ceil_div(w.cols, kTile), row_tiles, splits);
     }
 };
 

@@ -3,6 +3,8 @@
 // A workgroup computes a tile of 64 columns × 64 tokens; thread (tx, ty) four of each. A step takes 32 rows of W: decoded
 // once into workgroup memory, used by 64 tokens. kCols: a multiple of 16; strides and offsets of dy: multiples of 4.
 // grid: (kCols / 64, tokens / 64).
+// A matrix of very many rows is better split: with kSplits each part of them makes a dx of its own, kSplitVecs vec4 after that of
+// the part before, for sum_partials. grid: (kCols / 64, tokens / 64, kSplits).
 // With kExperts, W is a stack of that many matrices of kRows rows and the tokens are slots: those of each expert as
 // expert_lists.wgsl has them, at most kMaxRows each. grid: (kCols / 64, kExperts · kMaxRows / 64).
 //# import lib/common, $weights
@@ -11,6 +13,9 @@ override kRows: u32;
 override kYStride: u32 = kRows;
 override kYOffset: u32 = 0u;
 override kAdd: u32 = 0u;
+override kSplits: u32 = 1u;
+override kSplitVecs: u32 = 0u;
+override kSplitRows: u32 = (kRows + 32u * kSplits - 1u) / (32u * kSplits) * 32u;
 override kExperts: u32 = 0u;
 override kMaxRows: u32 = 64u;
 override kTiles: u32 = (kMaxRows + 63u) / 64u;
@@ -35,8 +40,8 @@ fn dy_at(token: u32, row: u32) -> vec4f {
     return select(vec4f(), v, vec4u(row, row + 1u, row + 2u, row + 3u) < vec4u(kRows));
 }
 
-fn put(token: u32, column: u32, v: vec4f) {
-    let at = (token * kCols + column) / 4u;
+fn put(split: u32, token: u32, column: u32, v: vec4f) {
+    let at = split * kSplitVecs + (token * kCols + column) / 4u;
     if (kAdd == 1u) {
         dx[at] += v;
     } else {
@@ -74,7 +79,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var s1 = vec4f();
     var s2 = vec4f();
     var s3 = vec4f();
-    for (var row0 = 0u; row0 < kRows; row0 += 32u) {
+    let end = min((group.z + 1u) * kSplitRows, kRows);
+    for (var row0 = group.z * kSplitRows; row0 < end; row0 += 32u) {
         if (t < 128u) {
             let v = vec16_values_1(expert * kRows + min(row0 + w_row, kRows - 1u), run);
             let at = w_row * 16u + 4u * (half % 4u);
@@ -113,8 +119,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     let column = column0 + 4u * tx;
     if (column >= kCols) { return; }
     let first = token0 + 4u * ty;
-    if (first < tokens) { put(token_at(expert, first), column, s0); }
-    if (first + 1u < tokens) { put(token_at(expert, first + 1u), column, s1); }
-    if (first + 2u < tokens) { put(token_at(expert, first + 2u), column, s2); }
-    if (first + 3u < tokens) { put(token_at(expert, first + 3u), column, s3); }
+    if (first < tokens) { put(group.z, token_at(expert, first), column, s0); }
+    if (first + 1u < tokens) { put(group.z, token_at(expert, first + 1u), column, s1); }
+    if (first + 2u < tokens) { put(group.z, token_at(expert, first + 2u), column, s2); }
+    if (first + 3u < tokens) { put(group.z, token_at(expert, first + 3u), column, s3); }
 }

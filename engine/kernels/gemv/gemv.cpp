@@ -1,6 +1,7 @@
 #include "kernels/gemv/gemv.h"
 
 #include "base/checked.h"
+#include "base/edition.h"
 #include "base/format.h"
 #include "kernels/wgsl_modules.h"
 
@@ -96,7 +97,7 @@ Result<Dispatch> Gemv::dispatch(const Target& target) const {
     } else {
         d.fill<wgsl::store_f32>("store");
     }
-    if (experts) {
+    if (has_everything() && experts) {
         wgsl::expert_rows::Constants e{
             .kExperts = experts->used, .kExpertRows = w.rows / experts->count, .kYStride = y.stride};
         e.kTokens = tokens;

@@ -1,7 +1,6 @@
 // Which slots each expert has, so that those of one can be multiplied together (expert_lists.wgsl).
 #pragma once
 
-#include "base/checked.h"
 #include "kernels/dispatch.h"
 #include "kernels/wgsl_modules.h"
 
@@ -19,7 +18,7 @@ struct ExpertLists {
         return Call<wgsl::expert_lists>({.kExperts = experts, .kTopK = used, .kMaxRows = max_rows})
             .read(B::ids, ids)
             .write(B::expert_lists, lists)
-            .workgroups(ceil_div(experts, 64));
+            .workgroups(experts);
     }
 };
 

@@ -907,6 +907,61 @@ export type GpuBandwidthResult = {
     bytes_per_second?: number;
 };
 
+export type DiffusionSettings = {
+    /** Of a canvas, at most. */
+    steps?: number | undefined;
+    /** The temperature falls towards this … */
+    t_min?: number | undefined;
+    /** … from this at the first step. */
+    t_max?: number | undefined;
+    /**
+     * A step accepts the surest tokens until their entropies sum to more than this, in nats: more is faster and less
+     * careful.
+     */
+    entropy_bound?: number | undefined;
+    /** A canvas is done early when so many steps before had the same most likely tokens … */
+    stability_threshold?: number | undefined;
+    /** … and the mean entropy is below this. */
+    confidence_threshold?: number | undefined;
+};
+
+export type GpuSettleArgs = {
+    /** Of the canvas. */
+    length?: number | undefined;
+    /** How many logits a place has. */
+    vocabulary?: number | undefined;
+    /** Those that are not the usual ones. */
+    settings?: DiffusionSettings | undefined;
+    /** Of each step. */
+    temperatures?: readonly number[] | undefined;
+    /** What the first step looks at. */
+    canvas?: readonly number[] | undefined;
+    /** Tokens for the places of each step that are not accepted. */
+    noise?: readonly number[] | undefined;
+    /** That draw the tokens of each step. */
+    uniforms?: readonly number[] | undefined;
+};
+
+export type DiffuseStep = {
+    /** What the step looked at. */
+    canvas_in: number[];
+    /** 1 where the token drawn stays. */
+    accept: number[];
+    /** The most likely tokens. */
+    argmax: number[];
+    /** Of each place, in nats. */
+    entropy: number[];
+};
+
+export type GpuSettleResult = {
+    /** All that there are logits for. */
+    steps: DiffuseStep[];
+    /** Of each step: 1 where the canvas was done. */
+    settled: number[];
+    /** What a next step would look at. */
+    canvas: number[];
+};
+
 export type ProjectorOpenArgs = {
     /** A projector file (mmproj); none: the towers that lie in the model's own file. */
     sources?: readonly SourceFile[] | undefined;
@@ -1356,24 +1411,6 @@ export type SessionCanvasLogitsResult = {
     vocabulary: number;
 };
 
-export type DiffusionSettings = {
-    /** Of a canvas, at most. */
-    steps?: number | undefined;
-    /** The temperature falls towards this … */
-    t_min?: number | undefined;
-    /** … from this at the first step. */
-    t_max?: number | undefined;
-    /**
-     * A step accepts the surest tokens until their entropies sum to more than this, in nats: more is faster and less
-     * careful.
-     */
-    entropy_bound?: number | undefined;
-    /** A canvas is done early when so many steps before had the same most likely tokens … */
-    stability_threshold?: number | undefined;
-    /** … and the mean entropy is below this. */
-    confidence_threshold?: number | undefined;
-};
-
 export type SessionDiffuseArgs = {
     /** Its number. */
     session: number;
@@ -1391,17 +1428,6 @@ export type SessionDiffuseArgs = {
     uniforms?: readonly number[] | undefined;
     /** Those that take part; none when left out. A session holds on to its tokens only while they stay the same. */
     adapters?: readonly AdapterUse[] | undefined;
-};
-
-export type DiffuseStep = {
-    /** What the step looked at. */
-    canvas_in: number[];
-    /** 1 where the token drawn stays. */
-    accept: number[];
-    /** The most likely tokens. */
-    argmax: number[];
-    /** Of each place, in nats. */
-    entropy: number[];
 };
 
 export type SessionDiffuseResult = {
@@ -1590,6 +1616,8 @@ export interface Methods {
     'gpu.check': { args: GpuCheckArgs; event: Progress; result: GpuCheckResult };
     /** How fast the GPU moves memory. It must be open, as it is once a model was loaded. */
     'gpu.bandwidth': { args: Record<string, never>; event: never; result: GpuBandwidthResult };
+    /** Settles a canvas without a model: its logits are given, and all numbers. */
+    'gpu.settle': { args: GpuSettleArgs; event: never; result: GpuSettleResult };
     /** Reads what a file has of towers: nothing but its header, until something goes through them. */
     'projector.open': { args: ProjectorOpenArgs; event: never; result: ProjectorOpenResult };
     /** Media of the projector go on living. */

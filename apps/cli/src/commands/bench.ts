@@ -113,10 +113,12 @@ export function addBench(program: Command, interrupts: Interrupts): void {
                     print((await engine.call('train.bench', args, { signal })).json);
                     return;
                 }
-                if ((await model.describe(signal)).embedding_size !== undefined) {
+                const { embedding_size, diffusion } = await model.describe(signal);
+                if (embedding_size !== undefined) {
                     return print(await benchEmbeddings(model, backend, flags, signal));
                 }
-                const context = flags.depth + Math.max(flags.prompt, 2 * flags.number) + 1;
+                const canvas = Number(diffusion?.['canvas_length'] ?? 0);
+                const context = flags.depth + Math.max(flags.prompt + canvas, 2 * flags.number) + 1;
                 const session = await model.createSession({ context, backend, kv: flags.kv, signal });
                 const progress = new ProgressLine('measuring', 'steps');
                 const measured = await session

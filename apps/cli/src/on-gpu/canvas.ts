@@ -1,12 +1,14 @@
 // A diffusion model on the software GPU: what its canvases must compute, whole generations to the token, and answers.
 import assert from 'node:assert/strict';
+import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Session } from 'lapidary';
+import { LoadedAdapter, type Session } from 'lapidary';
 import { relativeError } from '../testing/floats.js';
-import { GpuModel, needsSoftwareGpu } from '../testing/gpu-model.js';
+import { GpuModel, needsSoftwareGpu, softwareEngine } from '../testing/gpu-model.js';
 import { MemorySink } from '../testing/memory-sink.js';
-import { root } from '../testing/process.js';
+import { writeAdapter } from '../testing/peft.js';
+import { root, temporaryFolder } from '../testing/process.js';
 import { readTensor } from '../testing/safetensors.js';
 import { thorough } from '../testing/thorough.js';
 
@@ -14,6 +16,12 @@ const options = needsSoftwareGpu();
 const folder = path.join(root, 'tests', 'data', 'diffusion');
 const name = 'tiny-diffusion-q4km';
 const canvas = 16;
+/** A few matrices of both kinds of layers, with what they read and what they make. */
+const adapted: Record<string, [number, number]> = {
+    '0.self_attn.q_proj': [256, 256],
+    '1.mlp.down_proj': [288, 256],
+    '2.self_attn.k_proj': [256, 128],
+};
 
 describe('a canvas on the GPU', options, () => {
     let it: GpuModel;
@@ -56,6 +64,26 @@ describe('a canvas on the GPU', options, () => {
         });
     }
 
+    test('an adapter takes part in it as on the CPU', async (t) => {
+        const at = await writeAdapter(await temporaryFolder(t), adapted, 3);
+        const read = async (name: string) => await fs.readFile(path.join(at, name));
+        const files = { weights: await read('adapter_model.safetensors'), config: (await read('adapter_config.json')).toString() };
+        const adapter = await LoadedAdapter.load(it.engine, it.model, files);
+        const tokens = [2, 105, ...Array.from({ length: 2 * canvas }, (_, i) => 30 + 7 * i)];
+        const logits = async (backend: 'cpu' | 'gpu', adapters = [adapter.use()]) => {
+            const sink = new MemorySink();
+            const session = await it.session({ backend });
+            await session.canvasLogits(tokens, sink, { canvases: 2, temperatures: [0.7], adapters });
+            return sink.floats();
+        };
+        const [cpu, plain] = [await logits('cpu'), await logits('cpu', [])];
+        assert.ok(relativeError(plain, cpu) > 1e-2, 'the adapter changes nothing');
+        const error = relativeError(await logits('gpu'), cpu);
+        t.diagnostic(`relative error ${error}`);
+        assert.ok(error <= 3e-4, `relative error ${error}`);
+        await adapter.close();
+    });
+
     test('it answers as the CPU does, whether or not somebody watches, and goes on after being stopped', async () => {
         const request = { prompt: '', prompt_tokens: [2, 105, 300, 301], max_tokens: 20, sampling: { seed: 3 }, diffusion: { steps: 3 } };
         const told = async (session: Session, drafts: boolean) => {
@@ -87,6 +115,41 @@ describe('a canvas on the GPU', options, () => {
         const margins = Object.values(cpu.result.canvas?.margins ?? {}).map(Number);
         if (Math.min(...margins) > 1e-4) assert.deepEqual(cpu.tokens, watched.tokens);
     });
+});
+
+test('its sampler alone decides as the expected one does', options, async () => {
+    const engine = await softwareEngine();
+    const file = path.join(folder, 'sampler.safetensors');
+    for (const name of ['unstable', 'stop0', 'stop1', 'stop2', 'ties']) {
+        const read = async (tensor: string) => [...(await readTensor(file, `${name}.${tensor}`))];
+        const [max_steps, entropy_bound, stability_threshold, confidence_threshold, t_min, t_max] = await read('setting');
+        const logits = await readTensor(file, `${name}.logits`);
+        const [temperatures, canvas, canvasOut, stop] = [await read('temperature'), await read('init'), await read('canvas_out'), await read('stop')];
+        const { json } = await engine.call(
+            'gpu.settle',
+            {
+                length: canvas.length,
+                vocabulary: logits.length / temperatures.length / canvas.length,
+                settings: { steps: max_steps, entropy_bound, stability_threshold, confidence_threshold, t_min, t_max },
+                temperatures,
+                canvas,
+                noise: await read('noise'),
+                uniforms: await read('u'),
+            },
+            { blob: new Uint8Array(logits.buffer) },
+        );
+        for (const tensor of ['accept', 'argmax'] as const) {
+            assert.deepEqual(json.steps.flatMap((step) => step[tensor]), await read(tensor), `${name}: ${tensor}`);
+        }
+        // What comes out of a step is what the next one looks at.
+        const seen = [...json.steps.flatMap((step) => step.canvas_in), ...json.canvas];
+        assert.deepEqual(seen, [...canvas, ...canvasOut], `${name}: canvas_out`);
+        assert.deepEqual(json.settled, stop.map((value) => (value === 0 ? 0 : 1)), `${name}: stop`);
+        const entropies = await read('entropy');
+        json.steps.flatMap(({ entropy }) => entropy).forEach((value, i) => {
+            assert.ok(Math.abs(value - (entropies[i] ?? NaN)) < 2e-5, `${name}: entropy ${i}: ${value}, not ${entropies[i]}`);
+        });
+    }
 });
 
 async function traceOf(trace: string) {

@@ -44,7 +44,8 @@ for (const fixture of thorough ? fixtures : everyday) {
             assert.deepEqual((await continued(await it.session({ backend: 'gpu' }), tokens, count)).tokens, cpu.tokens);
         });
 
-        if (thorough) withManyTokens(() => it);
+        // Many tokens go to experts together.
+        if (thorough || fixture === 'tiny-moe-q4km') withManyTokens(() => it);
     });
 }
 

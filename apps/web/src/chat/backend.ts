@@ -2,7 +2,7 @@
 import type { Tool } from '../shell/feature.js';
 import type { AnswerStats, Draft, Role, ToolCall } from '../store/conversation.js';
 import { partsOf, readableText, type Part } from '../store/parts.js';
-import type { AdapterChoice, Wishes } from '../store/settings.js';
+import type { AdapterChoice, CanvasWishes, Wishes } from '../store/settings.js';
 
 export interface ChatMessage {
     role: 'system' | 'user' | 'assistant' | 'tool';
@@ -20,6 +20,8 @@ export interface ChatRequest extends Wishes {
     tools?: unknown[];
     /** For the engine in this page. */
     adapters?: readonly AdapterChoice[];
+    /** Likewise, of a model that writes by canvases. */
+    diffusion?: CanvasWishes;
     /** What there is of the answer already: only the rest is wanted. */
     begun?: Begun;
 }
@@ -86,6 +88,7 @@ export interface RequestSettings extends Wishes {
     tools: string;
     ownTools?: readonly string[];
     adapters?: readonly AdapterChoice[];
+    diffusion?: CanvasWishes;
 }
 
 /** The path of a conversation and the settings as a request. An answer that never began is not shown to the model. */
@@ -113,6 +116,7 @@ export function buildRequest(
     const parsed = parseTools(tools);
     if (parsed.tools.length + own.length > 0) request.tools = [...parsed.tools, ...own.map(definition)];
     if (settings.adapters?.length) request.adapters = settings.adapters;
+    if (settings.diffusion) request.diffusion = settings.diffusion;
     return request;
 }
 

@@ -271,10 +271,11 @@ async function media() {
 }
 
 async function engineRequest(request: ChatRequest, begun: readonly number[]): Promise<GenerateRequest> {
-    const { messages, tools, topP, topK, minP, repeatPenalty, maxTokens, temperature, seed, thinking } = request;
+    const { messages, tools, topP, topK, minP, repeatPenalty, maxTokens, temperature, seed, thinking, diffusion } = request;
     const optional = withoutUndefined({
         continue_tokens: begun.length > 0 ? begun : undefined,
         tools: tools?.length ? (tools as JsonObject[]) : undefined,
+        diffusion,
     });
     return {
         ...optional,

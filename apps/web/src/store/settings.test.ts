@@ -22,6 +22,14 @@ test('a number out of its range is refused in a sentence, wherever it comes from
     assert.deepEqual([stored.temperature, stored.topK, stored.maxTokens], [2, 40, undefined]);
 });
 
+test('of how canvases settle the numbers are read, whatever else is there', () => {
+    const stored = { diffusion: { steps: 12, t_min: '0.4', colour: 3, entropy_bound: 0.2 } };
+    assert.deepEqual(parseSettings(JSON.stringify(stored)).diffusion, { steps: 12, entropy_bound: 0.2 });
+    for (const text of ['{"diffusion": null}', '{"diffusion": "x"}', '{"diffusion": [1]}']) {
+        assert.deepEqual(parseSettings(text).diffusion, {});
+    }
+});
+
 test('adapters are read one by one: what is damaged is left out', () => {
     const good = { id: 'a', name: 'Owl', model: 'Storyteller', scale: 0.5 };
     const stored = { adapters: [good, { id: 7 }, null, { ...good, id: 'b', scale: 'much' }] };

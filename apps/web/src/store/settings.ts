@@ -19,6 +19,18 @@ export interface Wishes {
     maxTokens?: number | undefined;
 }
 
+export const canvasSettings = [
+    'steps',
+    't_max',
+    't_min',
+    'entropy_bound',
+    'stability_threshold',
+    'confidence_threshold',
+] as const;
+
+/** How a model that writes by canvases settles them, in the engine's words. */
+export type CanvasWishes = { readonly [name in (typeof canvasSettings)[number]]?: number };
+
 /** An adapter that answers take part of. */
 export interface AdapterChoice {
     id: string;
@@ -44,6 +56,7 @@ export interface Settings extends Wishes {
     useEndpoint: boolean;
     endpoint: Endpoint;
     adapters: readonly AdapterChoice[];
+    diffusion: CanvasWishes;
 }
 
 export const defaults: Settings = {
@@ -57,6 +70,7 @@ export const defaults: Settings = {
     useEndpoint: false,
     endpoint: { kind: 'openai', url: '', key: '', model: '' },
     adapters: [],
+    diffusion: {},
 };
 
 const key = 'lapidary-settings';
@@ -85,6 +99,7 @@ export function parseSettings(text: string | null): Settings {
         useEndpoint: from['useEndpoint'] === true,
         endpoint: defaults.endpoint,
         adapters: parseAdapters(from['adapters']),
+        diffusion: parseCanvasWishes(from['diffusion']),
     };
     for (const name of numericSettings) {
         const value = from[name];
@@ -108,6 +123,11 @@ export function parseSettings(text: string | null): Settings {
 
 function parseNames(value: unknown): string[] {
     return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+}
+
+function parseCanvasWishes(value: unknown): CanvasWishes {
+    const from = Object(value) as Record<string, unknown>;
+    return Object.fromEntries(canvasSettings.filter((name) => typeof from[name] === 'number').map((name) => [name, from[name]]));
 }
 
 function parseAdapters(value: unknown): AdapterChoice[] {
@@ -152,7 +172,10 @@ export const ranges: Record<NumericSetting, Range> = {
 
 /** Why the number cannot be used, in a sentence; undefined when it can. */
 export function rangeProblem(name: NumericSetting, value: number): string | undefined {
-    const { min, max, whole } = ranges[name];
+    return problemIn(ranges[name], value);
+}
+
+export function problemIn({ min, max, whole }: Range, value: number): string | undefined {
     if (value >= min && value <= max && (!whole || Number.isInteger(value))) return undefined;
     const kind = whole ? 'whole number' : 'number';
     return `Not used: a ${kind} from ${min} to ${max.toLocaleString('en')} is needed.`;

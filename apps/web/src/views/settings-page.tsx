@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { useApp, wishFor } from '../app.js';
 import { baseAddress, kindOf } from '../chat/address.js';
 import { parseTools } from '../chat/backend.js';
@@ -6,15 +6,10 @@ import { listRemoteModels } from '../chat/remote.js';
 import { allTools } from '../shell/features.js';
 import type { Tool } from '../shell/feature.js';
 import { useObserved } from '../store/observable.js';
-import {
-    rangeProblem,
-    ranges,
-    settings,
-    type Endpoint,
-    type NumericSetting,
-    type Settings,
-} from '../store/settings.js';
+import { ranges, settings, type Endpoint, type NumericSetting, type Settings } from '../store/settings.js';
+import { CanvasSettings } from './canvas-settings.js';
 import { AdapterList } from './finetune/adapters-card.js';
+import { NumberInput } from './number-input.js';
 import { saveFile } from './save-file.js';
 import { PageFrame, type PageProps } from './page.js';
 import { useTask } from './use-task.js';
@@ -56,10 +51,11 @@ export function SettingsPage({ onMenu }: PageProps) {
                 <p class="faint">Empty fields follow what the model’s makers recommend.</p>
                 <div class="row">
                     {sampling.map(({ name, label }) => (
-                        <NumberInput key={name} name={name} label={label} value={value} />
+                        <NumericInput key={name} name={name} label={label} value={value} />
                     ))}
                 </div>
             </section>
+            <CanvasSettings value={value.diffusion} />
             <AdapterList />
             <EngineSettings value={value} />
             <EndpointSettings value={value} />
@@ -127,7 +123,7 @@ function EngineSettings({ value }: { value: Settings }) {
                         <option value="cpu">the CPU</option>
                     </select>
                 </label>
-                <NumberInput name="contextLength" label="Context, in tokens" value={value} />
+                <NumericInput name="contextLength" label="Context, in tokens" value={value} />
             </div>
             {changed && (
                 <p>
@@ -271,41 +267,7 @@ function Check({ label, checked, onChange }: { label: string; checked: boolean; 
     );
 }
 
-function NumberInput({ name, label, value }: { name: NumericSetting; label: string; value: Settings }) {
-    const { min, max, whole } = ranges[name];
-    const problemId = useId();
-    // What is being typed may not be a number yet.
-    const [text, setText] = useState(() => String(value[name] ?? ''));
-    const [problem, setProblem] = useState<string>();
-    return (
-        <label>
-            <span>{label}</span>
-            <input
-                type="number"
-                inputMode="decimal"
-                min={min}
-                max={max}
-                step={whole ? 1 : 'any'}
-                placeholder="automatic"
-                aria-invalid={problem !== undefined}
-                aria-describedby={problem && problemId}
-                value={text}
-                onInput={({ currentTarget }) => {
-                    setText(currentTarget.value);
-                    const empty = currentTarget.value === '' && !currentTarget.validity.badInput;
-                    const wrong = empty ? undefined : rangeProblem(name, currentTarget.valueAsNumber);
-                    setProblem(wrong);
-                    // Meanwhile the last good one stays.
-                    if (wrong === undefined) {
-                        settings.update({ [name]: empty ? undefined : currentTarget.valueAsNumber });
-                    }
-                }}
-            />
-            {problem && (
-                <small id={problemId} class="problem" role="alert">
-                    {problem}
-                </small>
-            )}
-        </label>
-    );
+function NumericInput({ name, label, value }: { name: NumericSetting; label: string; value: Settings }) {
+    const change = (number: number | undefined) => settings.update({ [name]: number });
+    return <NumberInput label={label} range={ranges[name]} value={value[name]} onChange={change} />;
 }

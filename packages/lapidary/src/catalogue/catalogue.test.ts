@@ -52,6 +52,7 @@ const files: [name: string, id: string | undefined, quantisation: string | undef
     ['gemma-3-270m-it-Q8_0.gguf', 'gemma-3-270m', 'Q8_0'],
     ['gemma-3-27b-it-Q4_K_M.gguf', undefined, 'Q4_K_M'],
     ['gemma-3n-E2B-it-Q4_K_M.gguf', undefined, 'Q4_K_M'],
+    ['diffusiongemma-26B-A4B-it-Q4_K_M.gguf', 'diffusiongemma', 'Q4_K_M'],
     ['embeddinggemma-300M-Q8_0.gguf', 'embeddinggemma', 'Q8_0'],
     ['model.gguf', undefined, undefined],
 ];
@@ -109,6 +110,8 @@ test('the one that is offered is the largest that is still quick, and never one 
     assert.equal(recommend(catalogue, gpu(1, 1e11))?.id, 'gemma-3-270m');
     assert.equal(recommend(catalogue, { backend: 'cpu', estimatedMemory: 64e9 })?.id, 'gemma-3-1b');
     assert.equal(recommend(catalogue, gpu(0.3, 1e11)), undefined);
+    const untried = [findEntry('diffusiongemma')!];
+    assert.equal(recommend(untried, gpu(80, 3e12)), undefined, 'nobody has seen it run');
 });
 
 test('a file of a search is weighed like its row of the catalogue, others as if all were read', () => {

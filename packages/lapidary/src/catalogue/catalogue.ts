@@ -16,7 +16,7 @@ export function canRead(architecture: string): boolean {
 export function whyUnreadable(architecture: string): string | undefined {
     if (canRead(architecture)) return undefined;
     if (architecture === 'gemma3n') return 'it is Gemma 3n, another architecture than Gemma 3, and not supported: try Gemma 4 E2B or E4B';
-    return `it is a '${architecture}' model; Lapidary runs Gemma 4, Gemma 3 and EmbeddingGemma`;
+    return `it is a '${architecture}' model; Lapidary runs Gemma 4, DiffusionGemma, Gemma 3 and EmbeddingGemma`;
 }
 
 /** By its id, one of its names or its title. */
@@ -29,6 +29,7 @@ export function findEntry(name: string): CatalogueEntry | undefined {
 export function entryOfFile(fileName: string): CatalogueEntry | undefined {
     const words = fileName.toLowerCase();
     if (/embedding[-_ ]?gemma/.test(words)) return findEntry('embeddinggemma');
+    if (/diffusion[-_ ]?gemma/.test(words)) return findEntry('diffusiongemma');
     const family = /gemma[-_ ]?([34])(?![0-9n])/.exec(words)?.[1];
     if (family === undefined) return undefined;
     const rows = catalogue.filter((entry) => entry.family === `Gemma ${family}`);

@@ -59,4 +59,6 @@ export interface CatalogueEntry {
     sources: readonly CatalogueSource[];
     /** How well the names in `sources` are known. */
     named: string;
+    /** Nobody has seen its published weights run here yet: it is offered, but never recommended. */
+    untried?: true;
 }

@@ -6,7 +6,7 @@
 import type { CatalogueEntry, Licence } from './entry.js';
 
 /** What `general.architecture` may say for the engine to run it. Rows of others wait here unseen. */
-export const readableArchitectures: readonly string[] = ['gemma4', 'gemma3', 'gemma-embedding'];
+export const readableArchitectures: readonly string[] = ['gemma4', 'gemma3', 'gemma-embedding', 'diffusion-gemma'];
 
 const apache: Licence = {
     id: 'apache-2.0',
@@ -282,5 +282,31 @@ export const models: readonly CatalogueEntry[] = [
             { kind: 'ollama', name: 'gemma4:31b' },
         ],
         named: 'repository and file are named by many public projects',
+    },
+    {
+        id: 'diffusiongemma',
+        names: ['diffusiongemma-26b-a4b', 'diffusion'],
+        family: 'DiffusionGemma',
+        title: 'DiffusionGemma 26B-A4B',
+        variant: '26B-A4B',
+        architecture: 'diffusion-gemma',
+        parameters: '25.3B, of which 3.8B compute',
+        quantisation: 'Q4_K_M',
+        abilities: ['chat', 'tools', 'thinking', 'languages'],
+        about: 'writes 256 tokens at a time, out of noise, for a fast graphics card',
+        licence: apache,
+        // Where 16 steps read all weights for 256 tokens, and multiplying takes four times as long as reading.
+        bytes: { about: 16_800_000_000, table: 0, conversation: 590_000_000, read: 4_700_000_000 },
+        context: 262_144,
+        tiers: ['gpu'],
+        sources: [
+            {
+                kind: 'huggingface',
+                repository: 'unsloth/diffusiongemma-26B-A4B-it-GGUF',
+                file: 'diffusiongemma-26B-A4B-it-Q4_K_M.gguf',
+            },
+        ],
+        named: 'repository and file are named by many public projects',
+        untried: true,
     },
 ];

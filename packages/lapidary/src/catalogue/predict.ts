@@ -108,7 +108,7 @@ export function weightOf(fileName: string, bytes: number): Weight {
  */
 export function recommend(entries: readonly CatalogueEntry[], device: Device): CatalogueEntry | undefined {
     const able = entries
-        .filter(({ abilities }) => abilities.includes('chat'))
+        .filter(({ abilities, untried }) => abilities.includes('chat') && !untried)
         .map((entry) => ({ entry, prediction: predict(entry.bytes, device) }))
         .filter(({ prediction }) => prediction.fits)
         .sort((a, b) => a.entry.bytes.about - b.entry.bytes.about);

@@ -1,7 +1,7 @@
 // A real device that is taken away in the middle of an answer. With the smallest model: a new device compiles its kernels
 // again, and what is told and remembered has nothing to do with how many there are.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, promises as fs } from 'node:fs';
 import { test } from 'node:test';
 import { engineFile } from '../engine-file.js';
 import { Lapidary, type LoadedEngine } from '../lapidary.js';
@@ -80,6 +80,49 @@ test('a GPU that is lost in mid-answer: another one goes on, and the CPU only wh
         assert.match(engine.info.why, /the GPU was lost.*no other could be had \(WebGPU found no GPU\), so the CPU computes/);
         assert.ok(log.some((line) => line.startsWith('warning: no other GPU yet')));
         assert.equal(await answer(engine), undisturbed, 'and stays there');
+    } finally {
+        await engine.dispose();
+    }
+});
+
+test('a GPU that is lost while a canvas settles: another one settles it, and the answer is the same', { skip }, async () => {
+    const real = watched(found as GPU);
+    const model = new URL('../../../../tests/data/diffusion/tiny-diffusion-q4km.gguf', import.meta.url);
+    const engine = await Lapidary.load(new Blob([new Uint8Array(await fs.readFile(model))]), {
+        backend: 'gpu',
+        gpu: real.gpu,
+        contextLength: 128,
+        maxConversations: 1,
+        rememberGpu: false,
+    });
+    try {
+        const settled = async (onDraft: (number: number) => void = () => undefined) => {
+            const tokens: number[] = [];
+            let drafts = 0;
+            await engine.generate(
+                {
+                    messages: [{ role: 'user', content: 'Hi' }],
+                    max_tokens: 24,
+                    sampling: { seed: 7 },
+                    diffusion: { steps: 2 },
+                    drafts: true,
+                    report_tokens: true,
+                },
+                {
+                    onEvent: (event) => {
+                        if (event.type === 'draft') onDraft(++drafts);
+                        if (event.type === 'tokens') tokens.push(...event.tokens);
+                    },
+                },
+            );
+            return { tokens, drafts };
+        };
+        const undisturbed = await settled();
+        assert.ok(undisturbed.drafts >= 3, 'two canvases');
+        // In the second canvas: the first one is known, and read again.
+        const lost = await settled((number) => void (number === 3 && real.device().destroy()));
+        assert.deepEqual(lost.tokens, undisturbed.tokens);
+        assert.match(engine.info.why, /new device after the GPU was lost/);
     } finally {
         await engine.dispose();
     }

@@ -64,3 +64,10 @@ test('a context is no longer than the model holds', () => {
     assert.equal(fittingContext({ context_length: 131_072 }, 8192), 8192);
     assert.equal(fittingContext({}, 8192), 8192);
 });
+
+test('a canvas is part of a conversation', () => {
+    const canvases = { ...description, memory: { ...description.memory, canvas: 300e6 } };
+    assert.equal(fitBudget(canvases, 4096, 1, 1310e6), 'auto');
+    assert.throws(() => fitBudget(canvases, 4096, 1, 709e6), /needs 400 MB and 310 MB for a conversation/);
+    assert.equal(fittingConversations(canvases, 4096), 2);
+});

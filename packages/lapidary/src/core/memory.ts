@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../json.js';
 import type { TablePlace } from '../model.js';
 
 /**
- * Bytes of weights, of the table among them that may stay in its source, and of one conversation's keys and values, from
- * what the engine says about the file.
+ * Bytes of weights, of the table among them that may stay in its source, and of one conversation's keys and values, with those of
+ * its canvas if it has one, from what the engine says about the file.
  */
 export function memoryNeeds(
     description: JsonObject,
@@ -23,10 +23,11 @@ export function memoryNeeds(
     // Both lengths are beyond the sliding window, and from there on every token adds the same amount.
     const slope = long ? (long.bytes - short.bytes) / (long.length - short.length) : short.bytes / short.length;
     const wanted = Math.min(contextLength, typeof longest === 'number' ? longest : contextLength);
+    const canvas = typeof memory['canvas'] === 'number' ? memory['canvas'] : 0;
     return {
         weights: memory['weights'],
         table: typeof memory['per_layer_embeddings'] === 'number' ? memory['per_layer_embeddings'] : 0,
-        conversation: Math.max(0, Math.round(short.bytes + slope * (wanted - short.length))),
+        conversation: Math.max(0, Math.round(short.bytes + slope * (wanted - short.length))) + canvas,
     };
 }
 
