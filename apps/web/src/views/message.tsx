@@ -83,7 +83,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
             )}
             {!editing && (
                 <div class="actions">
-                    {writing && <Working message={message} />}
+                    {writing && !message.draft && <Working message={message} />}
                     <Branches step={step} disabled={busy} />
                     {!writing && message.content !== '' && <CopyButton text={message.content} label="Copy message" />}
                     {message.role === 'user' && !busy && (
@@ -146,7 +146,7 @@ function Thinking({ text, now }: { text: string; now: boolean }) {
 /** The stone glints while something is being made. */
 function Working({ message }: { message: Message }) {
     const { phase } = useObserved(useApp().engine.state);
-    const begun = message.content !== '' || message.reasoning !== undefined || message.draft !== undefined;
+    const begun = message.content !== '' || message.reasoning !== undefined;
     return (
         <span class="working" role="status">
             <Gem busy />

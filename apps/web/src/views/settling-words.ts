@@ -6,12 +6,12 @@ export interface DraftWord {
     firm: boolean;
 }
 
-/** Words and what is between them, in their order. */
+/** Words and what is between them, in their order, from the first word on. */
 export function wordsOf({ text, firm }: Pick<Draft, 'text' | 'firm'>): DraftWord[] {
     const words: DraftWord[] = [];
     let at = 0;
     for (const part of text.match(/\s+|\S+/g) ?? []) {
-        words.push({ text: part, firm: isFirm(firm, at, at + part.length) });
+        if (words.length > 0 || part.trim() !== '') words.push({ text: part, firm: isFirm(firm, at, at + part.length) });
         at += part.length;
     }
     return words;
