@@ -24,8 +24,9 @@ before(async () => {
     const stand = pathToFileURL(path.join(repository, 'packages/lapidary/dist/testing/hub-server.js')).href;
     const { HubServer: Server } = (await import(stand)) as { HubServer: typeof HubServer };
     bytes = await readFile(path.join(repository, 'tests/data/fixtures/tiny-e2b-q4_0.gguf'));
+    const eyes = await readFile(path.join(repository, 'tests/data/media/mmproj-small-F16.gguf'));
     hub = await Server.start({
-        [e2b]: { files: { [e2bFile]: bytes }, licence: 'gemma', architecture: 'gemma4', downloads: 7 },
+        [e2b]: { files: { [e2bFile]: bytes, 'gemma-4-E2B-it-mmproj.gguf': eyes }, licence: 'gemma', architecture: 'gemma4', downloads: 7 },
         'someone/gemma-4-two-GGUF': {
             files: { 'two-Q4_K_M.gguf': bytes, 'two-Q8_0.gguf': bytes },
             licence: 'apache-2.0',
@@ -79,10 +80,16 @@ test('the first visit offers a model with its price, gets it, and answers with i
         assert.equal(await terms.locator('.terms li').count(), 3);
         assert.match(await terms.innerText(), /Every byte is compared with its checksum/);
         assert.equal(hub.asked('bytes').length, 0, 'not a byte before the licence');
+        const media = terms.getByRole('checkbox', { name: 'Let it see pictures and hear sounds too: 1.6 MB of this' });
+        assert.ok(await media.isChecked());
+        await terms.getByText('5.6 MB from').waitFor();
+        await media.uncheck();
+        await terms.getByText('4 MB from').waitFor();
+        await media.check();
 
         hub.faults.stallAt = stall;
         await terms.getByRole('button', { name: 'Agree and get' }).click();
-        await page.getByText(/ of 4 MB/).waitFor();
+        await page.getByText(/ of 5\.6 MB/).waitFor();
         // The chat goes on meanwhile.
         await visitor.say('Hello');
         assert.ok((await visitor.answer()).length > 0);
@@ -139,9 +146,9 @@ test('a download is paused, survives a reload, goes on where it was, and can be 
         await press('Get');
         hub.faults.stallAt = stall;
         await row.getByRole('button', { name: 'Agree and get' }).click();
-        await row.getByText(/ of 4 MB/).waitFor();
+        await row.getByText(/ of 5\.6 MB/).waitFor();
         hub.faults.stallAt = 3_500_000; // progress is told at intervals: this is told
-        await row.getByText(/^[123](\.\d)? of 4 MB/).waitFor();
+        await row.getByText(/^[123](\.\d)? of 5\.6 MB/).waitFor();
         await press('Pause');
         await row.getByText(/^Paused at /).waitFor();
         await page.reload();

@@ -70,7 +70,7 @@ export const gated = 'This file needs an account at its source, where somebody h
 export const fromHost = (bytes: number | undefined, host: string) =>
     bytes === undefined ? `From ${host}.` : `${formatBytes(bytes)} from ${host}, once; then it is here also without a network.`;
 export const withMedia = (bytes: number | undefined) =>
-    `So that it sees pictures and hears sounds${bytes === undefined ? '' : `: ${formatBytes(bytes)} of it`}`;
+    `Let it see pictures and hear sounds too${bytes === undefined ? '' : `: ${formatBytes(bytes)} of this`}`;
 export const checkedBy = (digest: boolean) =>
     digest ? 'Every byte is compared with its checksum (SHA-256).' : 'Its source gives no checksum to compare it with.';
 export const overMobileData = (bytes: number) => `${formatBytes(bytes)} over mobile data.`;
