@@ -156,6 +156,7 @@ export default defineConfig({
     build: {
         target,
         minify: 'terser', // a fiftieth smaller than esbuild's
+        terserOptions: { ecma: 2020, compress: { passes: 3, ecma: 2020 } },
         modulePreload: { polyfill: false },
         assetsInlineLimit: 0,
         chunkSizeWarningLimit: 600, // pdf.js, which comes with the first PDF

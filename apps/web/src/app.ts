@@ -19,6 +19,8 @@ export class App {
     readonly conversations: Conversations;
     /** What the last visit had open, and this one may not read yet. */
     readonly fileAgain = new Observable<{ name: string; canOpen: boolean } | undefined>(undefined);
+    /** This tab has asked for a model: what the engine says of it may come later. */
+    private asked = false;
 
     private constructor(database: Database | undefined) {
         this.conversations = new Conversations(database, {
@@ -46,6 +48,7 @@ export class App {
         }
         // Nothing is loaded for someone whose answers come from elsewhere.
         const wish = settings.value.useEndpoint ? undefined : wishFor(await app.firstChoice());
+        app.asked = wish !== undefined;
         void app.engine.start(wish);
         route.subscribe((where) => void app.follow(where));
         await app.follow(route.value);
@@ -129,7 +132,8 @@ export class App {
     private backend(): ChatBackend {
         const { useEndpoint, endpoint } = settings.value;
         if (useEndpoint) return elsewhere(endpoint);
-        if (this.engine.state.value.phase === 'idle') void this.engine.call('load', wishFor(remembered().choice));
+        if (!this.asked && this.engine.state.value.phase === 'idle') void this.engine.call('load', wishFor(remembered().choice));
+        this.asked = true;
         return this.engine;
     }
 }

@@ -1,12 +1,20 @@
 // What a feature of the app says about itself. The shell and the chat know no more of it than this, and features know nothing
 // of each other; what is heavy is loaded when it is used.
 import type { ComponentType } from 'preact';
-import type { EngineInfo, Tool as EngineTool } from 'lapidary';
+import type { EngineInfo, Probe, Tool as EngineTool } from 'lapidary';
 import type { FileKind } from '../files/kind.js';
+import type { Page } from '../router.js';
 import type { Part } from '../store/parts.js';
+import type { IconName } from '../views/icons.js';
 
 export interface Feature {
     id: string;
+    /** A page of its own, which the sidebar leads to. */
+    page?: { path: Page; label: string; icon: IconName; load(): Promise<ComponentType<PageProps>> };
+    /** Cards among the settings. */
+    settings?(): Promise<ComponentType>;
+    /** What stands below the first words on a device that could do more. */
+    offer?(): Promise<ComponentType<{ probe: Probe }>>;
     /** Files it makes parts of messages. */
     attach?: readonly Attacher[];
     rail?: Rail;
@@ -14,6 +22,10 @@ export interface Feature {
     tools?(): Promise<readonly Tool[]>;
     /** How a message shows its parts. */
     parts?: Partial<Record<Part['type'], () => Promise<ComponentType<PartProps>>>>;
+}
+
+export interface PageProps {
+    onMenu: () => void;
 }
 
 /** What is known of a file before it is read: its kind by its first bytes. */

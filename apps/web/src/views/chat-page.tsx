@@ -1,10 +1,11 @@
+import { Component } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { pathOf } from '../store/conversation.js';
 import { useObserved } from '../store/observable.js';
 import { Composer } from './composer.js';
 import { Icon, IconButton } from './icons.js';
-import { MessageView } from './message.js';
+import { MessageView, type MessageProps } from './message.js';
 import { ContextMeter, ModelChip } from './model-chip.js';
 import { Narrator } from './narrator.js';
 import { FileAgain, Refusal } from './refusal.js';
@@ -52,13 +53,13 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
                 <Scroller key={conversation?.id} follow={length}>
                     <ol class="messages" aria-label="Messages">
                         {path.map((step, index) => (
-                            <MessageView
+                            <Row
                                 key={step.message.id}
                                 step={step}
                                 answer={answer?.message.id === step.message.id ? answer : undefined}
                                 busy={answer !== undefined}
                                 isLast={index === path.length - 1}
-                                answeredCalls={path.map(({ message }) => message.toolCallId ?? '')}
+                                answeredCalls={step.message.toolCalls ? path.map(({ message }) => message.toolCallId ?? '').join('\n') : ''}
                             />
                         ))}
                     </ol>
@@ -73,6 +74,19 @@ export function ChatPage({ onMenu }: { onMenu: () => void }) {
             <Narrator message={answer ? last : undefined} />
         </div>
     );
+}
+
+/** While one message grows the others are not drawn again. */
+class Row extends Component<MessageProps> {
+    override shouldComponentUpdate({ step, ...next }: MessageProps): boolean {
+        const { step: before, ...props } = this.props;
+        const same = (Object.keys(next) as (keyof typeof next)[]).every((name) => next[name] === props[name]);
+        return !same || step.message !== before.message || step.index !== before.index || step.siblings.length !== before.siblings.length;
+    }
+
+    override render() {
+        return <MessageView {...this.props} />;
+    }
 }
 
 /** Stays at the end while the end grows, unless one scrolled up to read. */

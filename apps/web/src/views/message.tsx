@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import type { Answer } from '../chat/answer.js';
 import { Markdown } from '../markdown/markdown.js';
-import type { Message, Step, ToolCall } from '../store/conversation.js';
+import type { Message, Step } from '../store/conversation.js';
 import { useObserved } from '../store/observable.js';
 import { focusComposer } from './composer.js';
 import { CopyButton } from './copy.js';
@@ -10,26 +10,27 @@ import { Edit } from './edit.js';
 import { foldOf } from './fold.js';
 import { formatCount, formatRate } from './format.js';
 import { Gem } from './gem.js';
-import { Icon, IconButton } from './icons.js';
+import { IconButton } from './icons.js';
 import { lazyView } from './lazy-view.js';
 import { Parts } from './parts.js';
 
-interface Props {
+export interface MessageProps {
     step: Step;
     /** Set while the message is being written in this tab. */
     answer: Answer | undefined;
     busy: boolean;
     isLast: boolean;
-    /** Ids of the tool calls that have got a result. */
-    answeredCalls: readonly string[];
+    /** Ids of the tool calls that have got a result, where it has calls. */
+    answeredCalls: string;
 }
 
-/** Comes with the first draft. */
+/** Come with the first draft, and the first call. */
 const Settling = lazyView(() => import('./settling.js').then((module) => module.Settling));
+const CalledTool = lazyView(() => import('./called-tool.js').then((module) => module.CalledTool));
 
 const speakers = { user: 'You', assistant: 'Model', tool: 'Tool result' };
 
-export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props) {
+export function MessageView({ step, answer, busy, isLast, answeredCalls }: MessageProps) {
     const { conversations } = useApp();
     const { message } = step;
     const [editing, setEditing] = useState(false);
@@ -67,7 +68,7 @@ export function MessageView({ step, answer, busy, isLast, answeredCalls }: Props
                         <CalledTool
                             key={call.id}
                             call={call}
-                            answered={answeredCalls.includes(call.id)}
+                            answered={answeredCalls.split('\n').includes(call.id)}
                             disabled={busy}
                             onResult={(text) => void conversations.answerTool(message, call.id, text)}
                         />
@@ -194,54 +195,6 @@ function Ending({ message, onGoOn, onAgain }: EndingProps) {
             )}
         </p>
     );
-}
-
-interface CalledToolProps {
-    call: ToolCall;
-    answered: boolean;
-    disabled: boolean;
-    onResult: (text: string) => void;
-}
-
-/** People are the tools: they look up what was asked for, and type it in. */
-function CalledTool({ call, answered, disabled, onResult }: CalledToolProps) {
-    const [text, setText] = useState('');
-    return (
-        <figure class="tool-call">
-            <figcaption>
-                <Icon name="tool" />
-                Calls <code>{call.name}</code>
-            </figcaption>
-            <pre>{pretty(call.arguments)}</pre>
-            {!answered && !disabled && (
-                <form
-                    onSubmit={(event) => {
-                        event.preventDefault();
-                        onResult(text);
-                    }}
-                >
-                    <textarea
-                        rows={2}
-                        aria-label={`Result of ${call.name}`}
-                        placeholder="What the tool returns"
-                        value={text}
-                        onInput={(event) => setText(event.currentTarget.value)}
-                    />
-                    <button type="submit" class="button">
-                        Send the result
-                    </button>
-                </form>
-            )}
-        </figure>
-    );
-}
-
-function pretty(json: string): string {
-    try {
-        return JSON.stringify(JSON.parse(json), null, 2);
-    } catch {
-        return json;
-    }
 }
 
 function Branches({ step, disabled }: { step: Step; disabled: boolean }) {

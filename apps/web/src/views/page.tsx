@@ -1,11 +1,8 @@
 // The frame of a page that is not the chat.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { PageProps } from '../shell/feature.js';
 import { IconButton } from './icons.js';
-
-export interface PageProps {
-    onMenu: () => void;
-}
 
 export function PageFrame(props: PageProps & { title: string; intro: string; children: ComponentChildren }) {
     useEffect(() => {

@@ -3,22 +3,14 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
 import { route, type Page } from '../router.js';
+import type { PageProps } from '../shell/feature.js';
+import { pages } from '../shell/features.js';
 import { useObserved } from '../store/observable.js';
 import { ChatPage } from './chat-page.js';
 import { DropTarget } from './drop-target.js';
 import { Notices, announce, notify } from './notices.js';
-import type { PageProps } from './page.js';
 import { Sidebar } from './sidebar.js';
 import { useDrawer } from './use-drawer.js';
-
-// The chat must be there at once; the other pages may come when they are wanted.
-const pageViews: Record<Page, () => Promise<ComponentType<PageProps>>> = {
-    models: async () => (await import('./models-page.js')).ModelsPage,
-    finetune: async () => (await import('./finetune-page.js')).FinetunePage,
-    bench: async () => (await import('./bench-page.js')).BenchPage,
-    diagnostics: async () => (await import('./diagnostics-page.js')).DiagnosticsPage,
-    settings: async () => (await import('./settings-page.js')).SettingsPage,
-};
 
 export function Shell() {
     const app = useApp();
@@ -56,10 +48,13 @@ function OtherPage({ page, onMenu }: { page: Page } & PageProps) {
     const frame = useRef<HTMLDivElement>(null);
     const [View, setView] = useState<ComponentType<PageProps>>();
     useEffect(() => {
-        pageViews[page]().then(
-            (view) => setView(() => view),
-            () => notify('This page could not be loaded.', { label: 'Reload', run: () => location.reload() }),
-        );
+        pages
+            .find(({ path }) => path === page)
+            ?.load()
+            .then(
+                (view) => setView(() => view),
+                () => notify('This page could not be loaded.', { label: 'Reload', run: () => location.reload() }),
+            );
     }, []);
     // Who changes the page by keyboard goes on reading there.
     useEffect(() => frame.current?.querySelector('h1')?.focus(), [View]);

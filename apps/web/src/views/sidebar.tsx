@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useApp } from '../app.js';
-import { hrefOf, navigate, route, type Page } from '../router.js';
+import { hrefOf, navigate, route } from '../router.js';
+import { pages } from '../shell/features.js';
 import type { Conversation } from '../store/conversation.js';
 import { fileName, toJson, toMarkdown } from '../store/export.js';
 import { useObserved } from '../store/observable.js';
@@ -12,14 +13,6 @@ import { Menu } from './menu.js';
 import { announce, notify } from './notices.js';
 import { saveFile } from './save-file.js';
 import type { Drawer } from './use-drawer.js';
-
-const links: { page: Page; label: string; icon: IconName }[] = [
-    { page: 'models', label: 'Models', icon: 'cube' },
-    { page: 'finetune', label: 'Fine-tune', icon: 'flask' },
-    { page: 'bench', label: 'Bench', icon: 'gauge' },
-    { page: 'diagnostics', label: 'Diagnostics', icon: 'pulse' },
-    { page: 'settings', label: 'Settings', icon: 'sliders' },
-];
 
 export function Sidebar({ drawer }: { drawer: Drawer }) {
     const { open, close, follow } = drawer;
@@ -50,12 +43,8 @@ export function Sidebar({ drawer }: { drawer: Drawer }) {
             </a>
             <ConversationList />
             <nav class="pages" aria-label="Pages">
-                {links.map(({ page, label, icon }) => (
-                    <a
-                        key={page}
-                        href={hrefOf({ page })}
-                        aria-current={where.page === page ? 'page' : undefined}
-                    >
+                {pages.map(({ path, label, icon }) => (
+                    <a key={path} href={hrefOf({ page: path })} aria-current={where.page === path ? 'page' : undefined}>
                         <Icon name={icon} />
                         {label}
                     </a>

@@ -2,6 +2,7 @@
 import type { Probe } from 'lapidary';
 import { useEffect } from 'preact/hooks';
 import { useApp } from '../app.js';
+import { features } from '../shell/features.js';
 import { offerIsOver } from '../store/remembered.js';
 import { useObserved } from '../store/observable.js';
 import { settings } from '../store/settings.js';
@@ -24,7 +25,7 @@ export function Welcome() {
 }
 
 // What it takes to offer something is not needed for the first answer.
-const Offer = lazyView(async () => (await import('./offer.js')).Offer);
+const offers = features.flatMap(({ id, offer }) => (offer ? [[id, lazyView(offer)] as const] : []));
 
 /** Where nothing would fit, not even the script that offers it is fetched. */
 function OfferIfAny() {
@@ -34,7 +35,8 @@ function OfferIfAny() {
     useEffect(() => {
         if (!over) probe.run(async () => (await engine.call('diagnostics', undefined)).probe);
     }, []);
-    return !over && probe.result?.models.some(({ fits }) => fits) ? <Offer probe={probe.result} /> : null;
+    const { result } = probe;
+    return !over && result?.models.some(({ fits }) => fits) ? offers.map(([id, Offer]) => <Offer key={id} probe={result} />) : null;
 }
 
 export function WelcomeBelow({ onPick }: { onPick: (text: string) => void }) {

@@ -1,8 +1,7 @@
 // Anthropic's messages: a request, checked, and in the engine's own words.
-import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { GenerateRequest } from '../session.js';
-import { Fields, defined, invalid } from './fields.js';
+import { Fields, defined, invalid, wrong } from './fields.js';
 import { partOf } from './openai-chat-request.js';
 import { adaptersOf, responseFormatOf, samplingOf } from './sampling.js';
 import { ToolList } from './tools.js';
@@ -59,7 +58,7 @@ const known = new Set([
 function conversationOf(fields: Fields): JsonObject[] {
     const list = fields.list('messages');
     if (!list) throw invalid('messages', 'a list of messages', undefined);
-    if (list.length === 0) throw new LapidaryError('invalid_argument', `'messages' is empty: nothing is to be answered`);
+    if (list.length === 0) throw wrong('messages', 'is empty: nothing is to be answered');
     const turns = new Turns();
     const system = blocksOf(fields, 'system').map((block) => textOf(block, 'text'));
     if (system.length > 0) turns.say('system', system.join('\n\n'));

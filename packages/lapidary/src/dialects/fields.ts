@@ -4,8 +4,12 @@ import { LapidaryError } from '../error.js';
 import { isObject } from '../json.js';
 
 export function invalid(place: string, expected: string, found: unknown): LapidaryError {
-    const why = `'${place}' must be ${expected}, not ${inWords(found)}`;
-    return new LapidaryError('invalid_argument', why, place === whole ? {} : { details: { param: place } });
+    return wrong(place, `must be ${expected}, not ${inWords(found)}`);
+}
+
+/** `why` goes on behind the member's name. */
+export function wrong(place: string, why: string): LapidaryError {
+    return new LapidaryError('invalid_argument', `'${place}' ${why}`, place === whole ? {} : { details: { param: place } });
 }
 
 const whole = 'the request';

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { ReasoningEffort } from '../openai.js';
 import type { GenerateRequest } from '../session.js';
 import { asContent } from '../media/parts.js';
-import { Fields, defined, invalid } from './fields.js';
+import { Fields, defined, invalid, wrong } from './fields.js';
 import { mediaPartOf } from './media.js';
 import { readableArguments } from './tools.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
@@ -48,7 +48,7 @@ export function checkChat(params: unknown): CheckedRequest {
 function messagesOf(fields: Fields): JsonObject[] {
     const list = fields.list('messages');
     if (!list) throw invalid('messages', 'a list of messages', undefined);
-    if (list.length === 0) throw new LapidaryError('invalid_argument', `'messages' is empty: nothing is to be answered`);
+    if (list.length === 0) throw wrong('messages', 'is empty: nothing is to be answered');
     return list.map((message, i) => {
         const place = `messages[${i}]`;
         const entry = new Fields(message, place);
@@ -131,7 +131,7 @@ function toolsOf(fields: Fields): Pick<GenerateRequest, 'tool_choice'> & { tools
         throw invalid('tool_choice', 'none, auto, required or the name of a function', choice);
     }
     if (tools.length === 0) {
-        throw new LapidaryError('invalid_argument', `'tool_choice' asks for a call, but there are no tools`);
+        throw wrong('tool_choice', 'asks for a call, but there are no tools');
     }
     if (named === undefined) return { tools, tool_choice: 'required' };
     return { tools, tool_choice: { type: 'function', function: { name: named } } };
@@ -157,7 +157,7 @@ function allowedTools(choice: Fields, tools: JsonObject[]): Pick<GenerateRequest
     });
     const allowed = tools.filter((tool) => isObject(tool['function']) && names.includes(String(tool['function']['name'])));
     if (allowed.length === 0) {
-        throw new LapidaryError('invalid_argument', `'tool_choice' allows no tool that is among 'tools'`);
+        throw wrong('tool_choice', `allows no tool that is among 'tools'`);
     }
     return mode === 'required' ? { tools: allowed, tool_choice: 'required' } : { tools: allowed };
 }
@@ -172,7 +172,7 @@ function topLogprobsOf(fields: Fields): number | undefined {
     const wanted = fields.boolean('logprobs') ?? false;
     const top = fields.integer('top_logprobs', 0, mostTopLogprobs);
     if (!wanted && top !== undefined && top > 0) {
-        throw new LapidaryError('invalid_argument', `'top_logprobs' needs 'logprobs' to be true`);
+        throw wrong('top_logprobs', `needs 'logprobs' to be true`);
     }
     return wanted ? (top ?? 0) : undefined;
 }

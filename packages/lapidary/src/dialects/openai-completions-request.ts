@@ -2,7 +2,7 @@
 import { LapidaryError } from '../error.js';
 import type { Readable } from '../core/core.js';
 import type { CheckedRequest } from './openai-chat-request.js';
-import { Fields, defined, invalid } from './fields.js';
+import { Fields, defined, invalid, wrong } from './fields.js';
 import { commonOf, mostTopLogprobs, streamOptionsOf } from './sampling.js';
 
 export interface CheckedCompletion extends CheckedRequest {
@@ -65,7 +65,7 @@ export function readablesOf(fields: Fields, name: string, most = Infinity): Read
     const list: readonly unknown[] = value;
     if (typeof list[0] === 'number') return [tokensOf(list, fields.at(name))];
     if (list.length > most) {
-        throw new LapidaryError('invalid_argument', `'${fields.at(name)}' has ${list.length} texts; at most ${most} are taken`);
+        throw wrong(fields.at(name), `has ${list.length} texts; at most ${most} are taken`);
     }
     const texts = typeof list[0] === 'string';
     return list.map((one, i) => {

@@ -2,7 +2,7 @@
 import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import type { GenerateRequest } from '../session.js';
-import { Fields, defined, invalid } from './fields.js';
+import { Fields, defined, invalid, wrong } from './fields.js';
 import { efforts } from './openai-chat-request.js';
 import { itemsOf, messagesOf, type FindItem } from './openai-responses-items.js';
 import { adaptersOf, mostTopLogprobs, responseFormatOf, samplingOf, stopsOf } from './sampling.js';
@@ -45,7 +45,7 @@ export function readResponses(body: unknown, memory: Memory): AskedResponse {
     const messages = messagesOf(items, tools);
     const instructions = fields.string('instructions');
     if (instructions) messages.unshift({ role: 'system', content: instructions });
-    if (messages.length === 0) throw new LapidaryError('invalid_argument', `'input' is empty: nothing is to be answered`);
+    if (messages.length === 0) throw wrong('input', 'is empty: nothing is to be answered');
     const reasoning = fields.fields('reasoning');
     const effort = reasoning?.oneOf('effort', efforts);
     const summary = reasoning?.oneOf('summary', summaries) ?? reasoning?.oneOf('generate_summary', summaries);

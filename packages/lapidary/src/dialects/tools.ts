@@ -1,7 +1,7 @@
 // Tools of other interfaces, as the functions the engine knows, and the way back from a call to what its client knows.
-import { LapidaryError } from '../error.js';
 import { isObject, type JsonObject } from '../json.js';
 import type { GenerateRequest } from '../session.js';
+import { wrong } from './fields.js';
 
 /** What a client called a tool that the model knows by another name or in another form. */
 export interface ToolName {
@@ -47,7 +47,7 @@ export class ToolList {
         if (!this.meanings.has(name)) return name;
         const longer = namespace === undefined ? name : `${namespace}__${name}`;
         if (!this.meanings.has(longer)) return longer;
-        throw new LapidaryError('invalid_argument', `'tools' has two tools of the name '${longer}'`);
+        throw wrong('tools', `has two tools of the name '${longer}'`);
     }
 
     /** `names`: the only ones that may be called; `demanded`: one of them must be. */
@@ -56,7 +56,7 @@ export class ToolList {
         if (tools.length === 0) {
             if (!demanded && !names) return {};
             const why = names ? `names no tool that is among 'tools'` : 'asks for a call, but there are no tools';
-            throw new LapidaryError('invalid_argument', `'tool_choice' ${why}`);
+            throw wrong('tool_choice', why);
         }
         return { tools, ...(demanded ? { tool_choice: 'required' } : {}) };
     }
