@@ -42,17 +42,18 @@ constexpr uint64_t matrix_bytes(Form form, uint64_t rows, uint64_t cols) {
     return (rows * cols * float_bytes(form) + 15) / 16 * 16;
 }
 
-// A block of 256 activations as digits: the digits, what one is worth, the sums of each 16 as floats, and digit by digit.
+// A block of 256 activations as digits: the digits, what one is worth, the sums of each 16 and each 32 as floats, and of each 16
+// digit by digit, in the lanes of a vector.
 constexpr uint32_t digits_of(Digits digits) {
     return digits == Digits::two_i16 ? 2 : digits == Digits::three_i8 ? 3 : 1;
 }
 struct DigitBlock {
-    uint32_t scale, sums, digit_sums, bytes;  // where each begins, and the whole
+    uint32_t scale, sums, pair_sums, digit_sums, bytes;  // where each begins, and the whole
 };
 constexpr DigitBlock digit_block(Digits digits) {
     const uint32_t count = digits_of(digits);
     const uint32_t quants = kBlock * count * (digits == Digits::two_i16 ? 2 : 1);
-    return {quants, quants + 16, quants + 16 + 64, quants + 16 + 64 + 16 * 4 * count};
+    return {quants, quants + 16, quants + 80, quants + 112, quants + 112 + 16 * 16};
 }
 constexpr uint32_t digit_row_bytes(Digits digits, uint32_t cols) {
     return (cols + kBlock - 1) / kBlock * digit_block(digits).bytes;

@@ -90,10 +90,10 @@ void attend(const Memory& memory, const AttendOp& op, const Step& step, Part par
             for (uint32_t from = begin; from < end; from += kTile) {
                 const uint32_t tile = end - from < kTile ? end - from : kTile;
                 float scores[kMost][kTile];
-                for (uint32_t k = 0; k < tile; ++k) {
-                    const float* key = keys + size_t((from + k) % op.ring) * stride;
-                    for (uint32_t head = 0; head < count; ++head)
-                        scores[head][k] = dot_floats(q + size_t(head) * n, key, n);
+                size_t places[kTile];
+                for (uint32_t k = 0; k < tile; ++k) places[k] = size_t((from + k) % op.ring) * stride;
+                for (uint32_t head = 0; head < count; ++head) {
+                    dots(q + size_t(head) * n, n, tile, [&](uint32_t k) { return keys + places[k]; }, scores[head]);
                 }
                 for (uint32_t head = 0; head < count; ++head) {
                     float* s = scores[head];
@@ -120,12 +120,12 @@ void attend(const Memory& memory, const AttendOp& op, const Step& step, Part par
                         F4 a = load<F4>(out + i), b = load<F4>(out + i + 4), c = load<F4>(out + i + 8),
                            d = load<F4>(out + i + 12);
                         for (uint32_t k = 0; k < tile; ++k) {
-                            const float* v = values + size_t((from + k) % op.ring) * stride + i;
+                            const float* v = values + places[k] + i;
                             const F4 p = splat(s[k]);
-                            a += p * load<F4>(v);
-                            b += p * load<F4>(v + 4);
-                            c += p * load<F4>(v + 8);
-                            d += p * load<F4>(v + 12);
+                            a = madd(p, load<F4>(v), a);
+                            b = madd(p, load<F4>(v + 4), b);
+                            c = madd(p, load<F4>(v + 8), c);
+                            d = madd(p, load<F4>(v + 12), d);
                         }
                         store(out + i, a);
                         store(out + i + 4, b);
@@ -134,7 +134,7 @@ void attend(const Memory& memory, const AttendOp& op, const Step& step, Part par
                     }
                     for (; i < n; ++i) {
                         for (uint32_t k = 0; k < tile; ++k) {
-                            out[i] += s[k] * values[size_t((from + k) % op.ring) * stride + i];
+                            out[i] += s[k] * values[places[k] + i];
                         }
                     }
                 }

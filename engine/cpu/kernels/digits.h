@@ -1,7 +1,8 @@
 // Activations as digits: of 256 neighbours, x = scale · n with whole numbers n of 24 bits or a little more, and n as signed digits.
 // What a kind of digits gives:
 //   Weights, prepare(bytes)  a quad of four rows as it is multiplied
-//   Sums, start, add, value  Σ digit · weight of a sub-block, digit by digit, and what that is worth
+//   Sums, start, add, value  Σ digit · weight of a sub-block, digit by digit, and what that is worth; kStep: the second digit
+//                            start: what each begins with, in the lanes of a vector
 #pragma once
 
 #include "cpu/kernels/simd.h"
@@ -21,14 +22,7 @@ struct TwoI16 {
         I4 low, high;
     };
     [[gnu::always_inline]] static inline Weights prepare(B16 w) { return {I8(U8(w) & 255), I8(U8(w) >> 8)}; }
-    [[gnu::always_inline]] static inline Sums start(const uint8_t* sums, int sub, int per, int offset) {
-        Sums out{};
-        for (int i = 0; i < per && offset != 0; ++i) {
-            out.low -= splat_word(sums + 8 * (sub * per + i)) * offset;
-            out.high -= splat_word(sums + 8 * (sub * per + i) + 4) * offset;
-        }
-        return out;
-    }
+    [[gnu::always_inline]] static inline Sums start(I4 sums) { return {I4{} + sums[0], I4{} + sums[1]}; }
     [[gnu::always_inline]] static inline void add(const uint8_t* x, const Weights& a, const Weights& b, Sums& s,
                                                   Sums& t) {
         const I8 low_even = I8(splat_word(x)), low_odd = I8(splat_word(x + 4));
@@ -37,9 +31,11 @@ struct TwoI16 {
         t.low = dot16(low_odd, b.odd, dot16(low_even, b.even, t.low));
         s.high = dot16(high_odd, a.odd, dot16(high_even, a.even, s.high));
         t.high = dot16(high_odd, b.odd, dot16(high_even, b.even, t.high));
+        settle(s.low), settle(t.low), settle(s.high), settle(t.high);
     }
-    [[gnu::always_inline]] static inline F4 value(const Sums& s) {
-        return to_float(s.high) * splat(16384.0f) + to_float(s.low);
+    static constexpr float kStep = 16384.0f;
+    [[gnu::always_inline]] static inline F4 value(const Sums& s, F4 step) {
+        return madd(to_float(s.high), step, to_float(s.low));
     }
     static constexpr int kQuadBytes = 16;
     // Writes the digits of a quad.
@@ -71,13 +67,10 @@ struct I8Digits {
         I4 digit[kCount];
     };
     [[gnu::always_inline]] static inline Weights prepare(B16 w) { return w; }
-    [[gnu::always_inline]] static inline Sums start(const uint8_t* sums, int sub, int per, int offset) {
-        Sums out{};
-        for (int i = 0; i < per && offset != 0; ++i) {
-            for (int l = 0; l < kCount; ++l) {
-                out.digit[l] -= splat_word(sums + 4 * (kCount * (sub * per + i) + l)) * offset;
-            }
-        }
+    [[gnu::always_inline]] static inline Sums start(I4 sums) {
+        Sums out;
+        LAPIDARY_UNROLL
+        for (int l = 0; l < kCount; ++l) out.digit[l] = I4{} + sums[l];
         return out;
     }
     [[gnu::always_inline]] static inline void add(const uint8_t* x, const Weights& a, const Weights& b, Sums& s,
@@ -87,14 +80,17 @@ struct I8Digits {
             const B16 digits = B16(splat_word(x + 4 * l));
             s.digit[l] = dot8(digits, a, s.digit[l]);
             t.digit[l] = dot8(digits, b, t.digit[l]);
+            settle(s.digit[l]);
+            settle(t.digit[l]);
         }
     }
-    [[gnu::always_inline]] static inline F4 value(const Sums& s) {
+    static constexpr float kStep = 256.0f;
+    [[gnu::always_inline]] static inline F4 value(const Sums& s, [[maybe_unused]] F4 step) {
         if constexpr (kCount == 1) {
             return to_float(s.digit[0]);
         } else {
             // The upper two fit into an i32 together, so these are the only roundings of the sub-block.
-            return to_float((s.digit[2] << 8) + s.digit[1]) * splat(256.0f) + to_float(s.digit[0]);
+            return madd(to_float((s.digit[2] << 8) + s.digit[1]), step, to_float(s.digit[0]));
         }
     }
     static constexpr int kQuadBytes = 4 * kCount;

@@ -9,12 +9,8 @@ namespace {
 template <Form kForm>
 [[gnu::always_inline]] inline F4 four_at(const uint8_t* row, uint32_t i) {
     if constexpr (kForm == Form::f32) return load<F4>(row + 4 * size_t(i));
-    uint16_t w[4];
-    __builtin_memcpy(w, row + 2 * size_t(i), 8);
-    if constexpr (kForm == Form::bf16) {
-        return F4(U4{uint32_t(w[0]) << 16, uint32_t(w[1]) << 16, uint32_t(w[2]) << 16, uint32_t(w[3]) << 16});
-    }
-    return F4{half_to_float(w[0]), half_to_float(w[1]), half_to_float(w[2]), half_to_float(w[3])};
+    const U4 halves = four_halves(row + 2 * size_t(i));
+    return kForm == Form::bf16 ? F4(halves << 16) : halves_to_float(halves);
 }
 
 float weight_at(Form form, const uint8_t* row, uint32_t i) {
@@ -26,30 +22,39 @@ float weight_at(Form form, const uint8_t* row, uint32_t i) {
 // A row of floats in pieces, so that what is decoded stays in the nearest memory.
 constexpr uint32_t kPiece = 1024;
 
-void decode_floats(Form form, const uint8_t* row, uint32_t first, uint32_t count, float* out) {
+template <Form kForm>
+void decode_floats(const uint8_t* row, uint32_t first, uint32_t count, float* out) {
     uint32_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        store(out + i, form == Form::f32    ? four_at<Form::f32>(row, first + i)
-                       : form == Form::bf16 ? four_at<Form::bf16>(row, first + i)
-                                            : four_at<Form::f16>(row, first + i));
-    }
-    for (; i < count; ++i) out[i] = weight_at(form, row, first + i);
+    for (; i + 4 <= count; i += 4) store(out + i, four_at<kForm>(row, first + i));
+    for (; i < count; ++i) out[i] = weight_at(kForm, row, first + i);
 }
 
-// Rows [8 g, 8 g + 8) of floats.
-void multiply_floats(const Memory& memory, const ProductOp& op, uint32_t row, uint32_t count) {
-    const auto bytes = uint32_t(float_bytes(op.w.form)) * op.w.cols;
-    const uint8_t* w = memory.at<const uint8_t>(op.w.at) + size_t(row) * bytes;
-    float sums[kMaxRows] = {};
-    for (uint32_t first = 0; first < op.w.cols; first += kPiece) {
-        const uint32_t n = op.w.cols - first < kPiece ? op.w.cols - first : kPiece;
-        float decoded[kPiece];
-        decode_floats(op.w.form, w, first, n, decoded);
-        for (uint32_t t = 0; t < count; ++t) sums[t] += dot_floats(decoded, memory.row(op.x, t) + first, n);
-    }
-    for (uint32_t t = 0; t < count; ++t) {
-        float& y = memory.row(op.y, t)[row];
-        y = op.adds != 0 ? y + op.scale * sums[t] : sums[t];
+// Rows [first, end) of floats.
+template <Form kForm>
+void multiply_floats(const Memory& memory, const ProductOp& op, uint32_t first, uint32_t end, uint32_t count) {
+    const auto bytes = size_t(float_bytes(kForm)) * op.w.cols;
+    for (uint32_t row = first; row < end; ++row) {
+        const uint8_t* w = memory.at<const uint8_t>(op.w.at) + row * bytes;
+        float sums[kMaxRows];
+        for (uint32_t col = 0; col < op.w.cols || col == 0; col += kPiece) {
+            const uint32_t n = op.w.cols - col < kPiece ? op.w.cols - col : kPiece;
+            float part[kMaxRows];
+            const auto x = [&](uint32_t t) { return memory.row(op.x, t) + col; };
+            if (count == 1) {
+                const auto four = [&] [[gnu::always_inline]] (uint32_t i) { return four_at<kForm>(w, col + i); };
+                const float* const only = x(0);
+                dots_of<1>(four, [&](uint32_t i) { return weight_at(kForm, w, col + i); }, &only, n, part);
+            } else {
+                float decoded[kPiece];
+                decode_floats<kForm>(w, col, n, decoded);
+                dots(decoded, n, count, x, part);
+            }
+            for (uint32_t t = 0; t < count; ++t) sums[t] = col == 0 ? part[t] : sums[t] + part[t];
+        }
+        for (uint32_t t = 0; t < count; ++t) {
+            float& y = memory.row(op.y, t)[row];
+            y = op.adds != 0 ? y + op.scale * sums[t] : sums[t];
+        }
     }
 }
 
@@ -66,10 +71,13 @@ void put_group(const Pair& from, uint32_t row, uint32_t rows, float* y, const Pr
 
 void product(const Memory& memory, const ProductOp& op, const Step& step, Part part) {
     if (!is_packed(op.w.form)) {
-        for (uint32_t row = part.first * 8; row < part.end * 8 && row < op.w.rows; ++row) {
-            multiply_floats(memory, op, row, step.count);
+        const uint32_t first = 8 * part.first;
+        const uint32_t end = 8 * part.end < op.w.rows ? 8 * part.end : op.w.rows;
+        switch (op.w.form) {
+            case Form::f32: return multiply_floats<Form::f32>(memory, op, first, end, step.count);
+            case Form::f16: return multiply_floats<Form::f16>(memory, op, first, end, step.count);
+            default: return multiply_floats<Form::bf16>(memory, op, first, end, step.count);
         }
-        return;
     }
     with_format(op.w.form, [&]<class F>(F) {
         with_digits(op.digits, [&]<class D>(D) {
@@ -122,15 +130,18 @@ void decode_row(const Memory& memory, const Matrix& w, uint32_t row, float scale
         for (uint32_t col = 0; col < w.cols; col += F::kSub) {
             const uint8_t* block = group + col / kBlock * (kBlock / kStrip.cols * kStrip.bytes);
             const int j = int(col % kBlock / F::kSub);
-            const float sub_scale = F::scale(block, j, int(half))[lane];
-            const float min = F::min(block, j, int(half))[lane];
+            F4 scales = F::scale(block, j, int(half));
+            F4 mins{};
+            if constexpr (F::kHasMin) mins = F::min(block, j, int(half));
+            if constexpr (F::kHasUnits) scales *= F::unit(block, int(half));
+            if constexpr (F::kHasUnits && F::kHasMin) mins *= F::min_unit(block, int(half));
             F::each_quad(block, j, [&](int i, B16 a, B16 b) {
                 const B16 quad = half == 0 ? a : b;
                 uint8_t bytes[16];
                 store(bytes, quad);
                 for (uint32_t k = 0; k < 4; ++k) {
-                    const float w_k = sub_scale * float(int(bytes[4 * lane + k]) - F::kOffset);
-                    y[col + 4 * uint32_t(i) + k] = (F::kHasMin ? w_k + min : w_k) * scale;
+                    const float w_k = scales[lane] * float(int(bytes[4 * lane + k]) - F::kOffset);
+                    y[col + 4 * uint32_t(i) + k] = (F::kHasMin ? w_k + mins[lane] : w_k) * scale;
                 }
             });
         }

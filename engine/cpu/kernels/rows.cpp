@@ -93,6 +93,7 @@ void digits(const Memory& memory, const DigitsOp& op, Part part) {
                 const float inverse = nothing ? 0.0f : D::kLargest / largest;
                 const float scale = numbers ? largest / D::kLargest : __builtin_nanf("");
                 store(out + D::kLayout.scale, nothing && numbers ? 0.0f : scale);
+                float before = 0;
                 for (uint32_t sub = 0; sub < kBlock / 16; ++sub) {
                     int32_t sums[4] = {};
                     for (uint32_t quad = 4 * sub; quad < 4 * sub + 4; ++quad) {
@@ -104,9 +105,11 @@ void digits(const Memory& memory, const DigitsOp& op, Part part) {
                         D::put(out + quad * D::kQuadBytes, whole);
                         D::digit_sums(whole, sums);
                     }
-                    store(out + D::kLayout.sums + 4 * sub, D::sum_value(sums));
-                    constexpr uint32_t kBytes = 4 * digits_of(D::kDigits);
-                    __builtin_memcpy(out + D::kLayout.digit_sums + kBytes * sub, sums, kBytes);
+                    const float sum = D::sum_value(sums);
+                    store(out + D::kLayout.sums + 4 * sub, sum);
+                    if (sub % 2 == 1) store(out + D::kLayout.pair_sums + 2 * (sub - 1), before + sum);
+                    before = sum;
+                    __builtin_memcpy(out + D::kLayout.digit_sums + 16 * sub, sums, 16);
                 }
             }
         }
