@@ -59,10 +59,10 @@ test('the settings of canvases are kept, and what cannot be used is said', { ski
         await page.getByLabel('Entropy bound').fill('0.2');
         await page.getByLabel('Confidence threshold').fill('101');
         await page.getByText('Not used: a number from 0 to 100 is needed.').waitFor();
-        await page.getByLabel('Temperature at the first step').fill('0.3');
-        await page.getByLabel('Temperature it falls to').fill('0.5');
+        await page.getByLabel('Hottest, at the first step').fill('0.3');
+        await page.getByLabel('Coolest, towards the last').fill('0.5');
         await page.getByText('at the first step it must be 0.5 or more').waitFor();
-        await page.getByLabel('Temperature it falls to').fill('');
+        await page.getByLabel('Coolest, towards the last').fill('');
         await page.getByText('at the first step it must be').waitFor({ state: 'detached' });
         const stored = await page.evaluate(() => JSON.parse(localStorage.getItem('lapidary-settings') ?? '{}') as { diffusion?: object });
         assert.deepEqual(stored.diffusion, { steps: 12, entropy_bound: 0.2, t_max: 0.3 });
