@@ -1,4 +1,5 @@
 // OUT on the command line: a file that is not overwritten by accident.
+import { promises as fs } from 'node:fs';
 import { LapidaryError } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 
@@ -10,5 +11,14 @@ export async function createOutput(file: string, force: boolean): Promise<FileSi
             throw new LapidaryError(error.code, `${error.message}; --force overwrites it`);
         }
         throw error;
+    }
+}
+
+export async function isSameFile(a: string, b: string): Promise<boolean> {
+    try {
+        const [first, second] = await Promise.all([fs.stat(a), fs.stat(b)]);
+        return first.dev === second.dev && first.ino === second.ino;
+    } catch {
+        return false; // one of them does not exist
     }
 }

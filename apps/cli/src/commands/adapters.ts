@@ -7,7 +7,7 @@ import { fileError } from 'lapidary/node';
 import { adapterHelp, parseAdapter, readAdapter, useAdapters, type AdapterArgument } from '../adapters.js';
 import { withSink, type Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
-import { createOutput } from '../output-file.js';
+import { createOutput, isSameFile } from '../output-file.js';
 import { ProgressLine, formatBytes, safeFor } from '../terminal.js';
 
 export function addAdapters(program: Command, interrupts: Interrupts): void {
@@ -112,15 +112,6 @@ async function write(file: string, bytes: Uint8Array, force: boolean): Promise<v
     });
     const sink = await createOutput(file, force);
     await withSink(sink, () => sink.write(0, bytes));
-}
-
-async function isSameFile(a: string, b: string): Promise<boolean> {
-    try {
-        const [first, second] = await Promise.all([fs.stat(a), fs.stat(b)]);
-        return first.dev === second.dev && first.ino === second.ino;
-    } catch {
-        return false; // one of them does not exist
-    }
 }
 
 /** For people: what it is called, what it changes and how much. */

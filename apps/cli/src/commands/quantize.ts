@@ -1,10 +1,9 @@
 // lapidary quantize: the same model with its weights in another type.
-import { promises as fs } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { LapidaryError } from 'lapidary';
 import { withSink, type Interrupts } from '../interrupt.js';
 import { modelHelp, withModel } from '../model-argument.js';
-import { createOutput } from '../output-file.js';
+import { createOutput, isSameFile } from '../output-file.js';
 import { ProgressLine, formatBytes } from '../terminal.js';
 
 interface Flags {
@@ -40,13 +39,4 @@ export function addQuantize(program: Command, interrupts: Interrupts): void {
                 if (typeof bytes === 'number') process.stdout.write(`${output}: ${formatBytes(bytes)}\n`);
             });
         });
-}
-
-async function isSameFile(a: string, b: string): Promise<boolean> {
-    try {
-        const [first, second] = await Promise.all([fs.stat(a), fs.stat(b)]);
-        return first.dev === second.dev && first.ino === second.ino;
-    } catch {
-        return false; // one of them does not exist
-    }
 }

@@ -8,7 +8,7 @@ import type { CatalogueEntry, Licence } from './entry.js';
 /** What `general.architecture` may say for the engine to run it. Rows of others wait here unseen. */
 export const readableArchitectures: readonly string[] = ['gemma4', 'gemma3', 'gemma-embedding', 'diffusion-gemma'];
 
-const apache: Licence = {
+export const apache: Licence = {
     id: 'apache-2.0',
     name: 'Apache License 2.0',
     url: 'https://ai.google.dev/gemma/docs/gemma_4_license',
@@ -20,7 +20,7 @@ const apache: Licence = {
     mustAgree: false,
 };
 
-const gemmaTerms: Licence = {
+export const gemmaTerms: Licence = {
     id: 'gemma',
     name: 'Gemma Terms of Use',
     url: 'https://ai.google.dev/gemma/terms',

@@ -9,25 +9,14 @@ import { OpfsFs } from '../cache/opfs.js';
 import type { CacheProgress } from '../cache/progress.js';
 import { wanted } from '../cache/remote.js';
 import { LapidaryError } from '../error.js';
-import type { JsonObject } from '../json.js';
 import type { WorkOptions } from '../work.js';
 import { HttpSource } from '../sources/http.js';
 import { openAll } from '../sources/shards.js';
 import type { ByteSource } from '../sources/source.js';
-import { manifestFile, manifestOf, readManifests, writeManifest, type Manifest } from './manifest.js';
+import { manifestFile, manifestOf, readManifests, writeManifest, type Manifest, type Origin } from './manifest.js';
 import type { ModelFile, ResolvedModel } from './resolve.js';
 
-export interface KeptModel {
-    name: string;
-    title: string;
-    /** What leads to where it came from. */
-    reference: string;
-    source: 'huggingface' | 'ollama' | 'url';
-    page: string | undefined;
-    revision: string | undefined;
-    quantisation: string | undefined;
-    architecture: string | undefined;
-    licence: { name: string; url: string } | undefined;
+export interface KeptModel extends Origin {
     /** Only a `complete` one can be used. */
     state: 'complete' | 'partial';
     /** Bytes on disk, and of the whole where that is known. */
@@ -37,8 +26,6 @@ export interface KeptModel {
     checked: boolean;
     created: Date;
     files: KeptFile[];
-    params: JsonObject;
-    system: string | undefined;
 }
 
 export interface KeptFile extends Omit<ModelFile, 'headers'> {

@@ -1,34 +1,13 @@
 // What a repository or a registry says about its licence, in words that people can decide on.
 import type { Licence } from '../catalogue/catalogue.js';
+import { apache, gemmaTerms } from '../catalogue/models.js';
 import { isObject, optionalString, type JsonObject } from '../json.js';
 
-interface Known {
-    name: string;
-    url: string;
-    summary: readonly string[];
-    mustAgree: boolean;
-}
-
-const free = [
-    'You may use, change and share it, also for money.',
-    'Who shares it passes the licence and its notices on.',
-    'It comes without a warranty.',
-];
-
-const known: Readonly<Record<string, Known>> = {
-    'apache-2.0': { name: 'Apache License 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0', summary: free, mustAgree: false },
-    mit: { name: 'MIT License', url: 'https://opensource.org/license/mit', summary: free, mustAgree: false },
-    gemma: {
-        name: 'Gemma Terms of Use',
-        url: 'https://ai.google.dev/gemma/terms',
-        summary: [
-            'You may use, change and share it, also for money.',
-            'Not for what its Prohibited Use Policy lists; who shares it passes these terms on.',
-            'It comes without a warranty, and Google may restrict what breaks the terms.',
-        ],
-        mustAgree: true,
-    },
-};
+const known = {
+    'apache-2.0': { ...apache, url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    mit: { ...apache, id: 'mit', name: 'MIT License', url: 'https://opensource.org/license/mit' },
+    gemma: gemmaTerms,
+} satisfies Record<string, Licence>;
 
 /** Undefined when nothing is said. Of a licence we do not know, only its name and where to read it are told. */
 export function licenceOf(json: JsonObject, page: string): Licence | undefined {
@@ -37,8 +16,7 @@ export function licenceOf(json: JsonObject, page: string): Licence | undefined {
     const tag = tags.find((text): text is string => typeof text === 'string' && text.startsWith('license:'));
     const id = plain(optionalString(card, 'license') ?? tag?.slice('license:'.length));
     if (id === undefined) return undefined;
-    const found = known[id];
-    if (found) return { id, ...found };
+    if (Object.hasOwn(known, id)) return known[id as keyof typeof known];
     const name = plain(optionalString(card, 'license_name')) ?? id;
     return unknownLicence(name, httpsOr(optionalString(card, 'license_link'), page));
 }
@@ -46,15 +24,10 @@ export function licenceOf(json: JsonObject, page: string): Licence | undefined {
 /** By its text, as Ollama's registry has it. */
 export function licenceOfText(text: string, page: string): Licence {
     const beginning = text.slice(0, 400);
-    if (/apache license\s+version 2\.0/i.test(beginning)) return licence('apache-2.0');
-    if (/^\s*mit license/i.test(beginning)) return licence('mit');
-    if (/gemma terms of use/i.test(beginning)) return licence('gemma');
+    if (/apache license\s+version 2\.0/i.test(beginning)) return known['apache-2.0'];
+    if (/^\s*mit license/i.test(beginning)) return known.mit;
+    if (/gemma terms of use/i.test(beginning)) return known.gemma;
     return unknownLicence(plain(beginning.trim().split('\n')[0]) ?? 'a licence of its own', page);
-}
-
-function licence(id: string): Licence {
-    const found = known[id];
-    return found ? { id, ...found } : unknownLicence(id, '');
 }
 
 function unknownLicence(name: string, url: string): Licence {

@@ -6,9 +6,11 @@ import { LapidaryError } from '../error.js';
 import { isObject, optionalString, type JsonObject, type JsonValue } from '../json.js';
 import type { ModelFile, ResolvedModel } from './resolve.js';
 
-export interface Manifest {
+/** What is known of a model that was downloaded, wherever that is written. */
+export interface Origin {
     name: string;
     title: string;
+    /** What leads to where it came from. */
     reference: string;
     source: 'huggingface' | 'ollama' | 'url';
     page: string | undefined;
@@ -16,11 +18,14 @@ export interface Manifest {
     quantisation: string | undefined;
     architecture: string | undefined;
     licence: { name: string; url: string } | undefined;
+    params: JsonObject;
+    system: string | undefined;
+}
+
+export interface Manifest extends Origin {
     /** Milliseconds since 1970. */
     created: number;
     files: Omit<ModelFile, 'headers'>[];
-    params: JsonObject;
-    system: string | undefined;
 }
 
 const ending = '.model';
