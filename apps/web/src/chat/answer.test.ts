@@ -112,3 +112,24 @@ test('errors are shown as sentences', () => {
     assert.equal(sentence(new Error('no such file')), 'No such file.');
     assert.equal(sentence('What?'), 'What?');
 });
+
+test('a draft is shown and never kept; an answer of nothing but drafts counts no tokens', async () => {
+    const { answer, saved } = setUp();
+    const draft: ChatDelta = { type: 'draft', text: 'Once', firm: [], settled: 0, tokens: 16, step: 1, steps: 4 };
+    let begun: number | undefined;
+    const backend: ChatBackend = {
+        answer: async (_request, onDelta) => {
+            onDelta(draft);
+            assert.equal(answer.message.draft?.text, 'Once');
+            assert.equal(answer.tokensPerSecond, undefined, 'nothing is written yet');
+            begun = answer.firstPieceAt;
+            await answer.saveNow();
+            throw new DOMException('enough', 'AbortError');
+        },
+    };
+    const last = await answer.run(backend, request);
+    assert.equal(last.status, 'stopped');
+    assert.equal(last.stats, undefined);
+    assert.ok(saved.length > 0 && saved.every(({ draft }) => draft === undefined));
+    assert.ok(begun !== undefined, 'its time counts from the first draft on');
+});

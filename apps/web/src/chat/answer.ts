@@ -87,6 +87,7 @@ export class Answer {
         if (delta.type === 'tokens') return this.note(delta.tokens);
         const { content, reasoning = '', toolCalls = [] } = this.current;
         if (delta.type === 'draft') {
+            this.firstPieceAt ??= performance.now(); // a canvas's tokens come all at once, and take as long as it settles
             const { type: _type, ...draft } = delta;
             this.change({ draft });
             return this.showSoon();
@@ -149,7 +150,7 @@ export class Answer {
 
     /** Of an answer that did not end by itself nobody counted the prompt. */
     private roughStats(): { stats?: AnswerStats } {
-        if (this.firstPieceAt === undefined) return {};
+        if (this.firstPieceAt === undefined || this.pieces === 0) return {};
         const completionMs = performance.now() - this.firstPieceAt;
         const stats = { promptTokens: 0, ...this.start.stats, completionTokens: this.pieces, completionMs };
         return { stats: this.wholeStats(stats) };
