@@ -51,7 +51,7 @@ export { Fold } from './answer/events.js';
 export type { AnswerEvent, Call, End, Ended, Score, Times } from './answer/events.js';
 export { runCalls, toolDefinition, toolLoop } from './answer/tool-loop.js';
 export type { LoopOptions, Tool, ToolResult } from './answer/tool-loop.js';
-export { sha256 } from './sha256.js';
+export { sha256 } from './cache/sha256.js';
 export { BlobSource } from './sources/blob.js';
 export { HttpSource, openHttp } from './sources/http.js';
 export type { HttpOptions } from './sources/http.js';

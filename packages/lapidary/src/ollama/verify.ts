@@ -1,7 +1,7 @@
 // Whether a blob is what its name says. Apart from the store: it alone needs the library that computes digests.
 import { LapidaryError } from '../error.js';
 import type { WorkOptions } from '../work.js';
-import { sha256 } from '../sha256.js';
+import { sha256 } from '../cache/sha256.js';
 import { blobName, type Layer } from './manifest.js';
 import type { OllamaStore } from './store.js';
 

@@ -1,20 +1,19 @@
 // SHA-256 of something larger than memory.
-import { throwIfCancelled } from './error.js';
-import type { WorkOptions } from './work.js';
-import type { ByteSource } from './sources/source.js';
+import { throwIfCancelled } from '../error.js';
+import type { ByteSource } from '../sources/source.js';
+import type { WorkOptions } from '../work.js';
+import { newSha256 } from './hasher.js';
 
 const pieceBytes = 4 * 1024 * 1024;
 
 /** The digest in lowercase hexadecimal. */
 export async function sha256(source: ByteSource, options: WorkOptions = {}): Promise<string> {
     const { onProgress, signal } = options;
-    // When it is needed: without a bundler a browser cannot find a package by its name, and few need this at all.
-    const { createSHA256 } = await import('hash-wasm');
-    const hash = await createSHA256();
+    const hash = newSha256();
     for (let offset = 0; offset < source.size; offset += pieceBytes) {
         throwIfCancelled(signal);
         hash.update(await source.read(offset, Math.min(pieceBytes, source.size - offset), signal));
         onProgress?.({ done: Math.min(offset + pieceBytes, source.size), total: source.size });
     }
-    return hash.digest('hex');
+    return hash.digest();
 }
