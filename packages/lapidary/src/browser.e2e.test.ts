@@ -37,6 +37,9 @@ let server: Server;
 let browser: Browser;
 let page: Page;
 let hideWorker = false;
+let isolates = false;
+/** What our own server sends (apps/cli): memory may be shared. */
+const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'credentialless' };
 const files = new Map<string, Uint8Array>();
 const requested: string[] = [];
 const complaints: string[] = [];
@@ -46,7 +49,7 @@ before(async () => {
     server = createServer((request, response) => {
         void answer(request.url ?? '', request.headers.range).then(
             ([status, type, body, headers]) => {
-                response.writeHead(status, { 'content-type': type, 'content-security-policy': policy, ...headers }).end(body);
+                response.writeHead(status, { 'content-type': type, 'content-security-policy': policy, ...(isolates ? isolation : {}), ...headers }).end(body);
             },
             () => response.writeHead(404).end(),
         );
@@ -121,6 +124,30 @@ test('in a page the engine has a worker, and answers stream out of it', { skip }
     assert.equal(seen.code, 'cancelled');
     assert.equal(seen.isolated, false);
     assert.ok(requested.some((url) => url.endsWith('/worker.js')));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test('in an isolated page several threads write what one writes', { skip }, async () => {
+    isolates = true;
+    await openPage();
+    const seen = await page.evaluate(async () => {
+        const { lapidary } = globalThis as unknown as InPage;
+        const told = [];
+        for (const threads of [1, 3]) {
+            const engine = await lapidary.Lapidary.load('builtin', { backend: 'cpu', contextLength: 256, threads });
+            const text = await engine.complete('Once upon a time there was a small stone that', { max_tokens: 24, temperature: 0 });
+            told.push({ text, threads: engine.info.cpu?.threads });
+            await engine.dispose();
+        }
+        return { told, isolated: crossOriginIsolated };
+    });
+    isolates = false;
+    assert.equal(seen.isolated, true);
+    assert.deepEqual(seen.told.map(({ threads }) => threads), [1, 3]);
+    assert.ok((seen.told[0]?.text.length ?? 0) > 10);
+    assert.equal(seen.told[1]?.text, seen.told[0]?.text);
+    assert.ok(requested.some((url) => url.endsWith('/page-thread.js')));
     assert.deepEqual(complaints, []);
     await page.close();
 });

@@ -1,12 +1,15 @@
 // The CPU's kernels in WebAssembly: every module, every number of threads, against the reference.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { promises as fs } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { loadEngine } from '../engine-file.js';
 import { Model, type CpuAccuracy } from '../model.js';
 import { FileSource } from '../sources/file.js';
 import type { ByteSink } from '../sources/source.js';
-import type { CpuKernels, CpuOptions } from './kernels.js';
+import { openKernels, type CpuKernels, type CpuOptions, type HelpingThread, type ThreadStart } from './kernels.js';
 import { openNodeKernels } from './node.js';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../../../tests/data/fixtures/${name}.gguf`, import.meta.url));
@@ -102,6 +105,47 @@ test('a thread that ends stops the run with a sentence, and the next one goes on
         await assert.rejects(session.embed([2, 3, 4]), /a thread of the CPU backend ended/);
         breaks = false;
         assert.equal((await session.embed([2, 3, 4])).length > 0, true);
+        await model.close();
+    } finally {
+        engine.close();
+    }
+});
+
+test('a thread that is killed while it helps: the same bits or a sentence, and the next run goes on with one thread', async (t) => {
+    const workers: Worker[] = [];
+    const read = async (name: string) => new Uint8Array(await fs.readFile(new URL(`../${name}.wasm`, import.meta.url)));
+    const startThread = async (workerData: ThreadStart): Promise<HelpingThread> => {
+        const worker = new Worker(new URL('./node-thread.js', import.meta.url), { workerData });
+        await once(worker, 'message');
+        workers.push(worker);
+        return { end: () => void worker.terminate(), onLost: (listener) => void worker.on('exit', (code) => listener(`exit ${code}`)) };
+    };
+    let info: CpuKernels['info'] | undefined;
+    const engine = await loadEngine({
+        cpu: async () => {
+            const kernels = await openKernels({ read, startThread, processors: () => 2 }, { threads: 3 });
+            info = kernels.info;
+            return kernels;
+        },
+    });
+    try {
+        const model = await Model.open(engine, [await FileSource.open(fixture('tiny-e2b-q4km'))]);
+        await model.load('cpu');
+        const session = await model.createSession({ context: tokens.length });
+        const expected = await session.embed([...tokens]);
+        assert.equal(info?.threads, 3);
+        // Both end at a moment that nobody chooses, most likely in the middle of what follows.
+        const ends = workers.map(async (worker) => await worker.terminate());
+        const during = await session.embed([...tokens]).catch((error: unknown) => error);
+        if (during instanceof Error) {
+            t.diagnostic(during.message);
+            assert.match(during.message, /a thread of the CPU backend ended/);
+        } else {
+            assert.deepEqual(during, expected);
+        }
+        await Promise.all(ends);
+        assert.deepEqual(await session.embed([...tokens]), expected);
+        assert.equal(info.threads, 1);
         await model.close();
     } finally {
         engine.close();
