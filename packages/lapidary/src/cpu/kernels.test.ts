@@ -152,6 +152,33 @@ test('a thread that is killed while it helps: the same bits or a sentence, and t
     }
 });
 
+test('what is fastest is measured once and kept', async (t) => {
+    const read = async (name: string) => new Uint8Array(await fs.readFile(new URL(`../${name}.wasm`, import.meta.url)));
+    const kept: string[] = [];
+    let text: string | undefined;
+    const surroundings = {
+        read,
+        startThread: undefined,
+        processors: () => 1,
+        choice: (digest: string) => ({
+            surroundings: digest,
+            read: async () => text,
+            write: async (written: string) => void kept.push((text = written)),
+        }),
+    };
+    const first = await openKernels(surroundings);
+    if (first.info.kernels === 'cpu-base') return t.diagnostic('there is nothing to choose');
+    assert.equal(kept.length, 1);
+    assert.match(kept[0] ?? '', new RegExp(`^[0-9a-f]{16}\\n${first.info.digits}$`));
+    for (const digits of ['two_i16', 'three_i8']) {
+        text = (text ?? '').replace(/\n.*/, `\n${digits}`);
+        assert.equal((await openKernels(surroundings)).info.digits, digits);
+    }
+    text = 'of another module\ntwo_i16';
+    await openKernels(surroundings);
+    assert.equal(kept.length, 2);
+});
+
 test('without kernels the reference computes', async () => {
     const lines: string[] = [];
     const engine = await loadEngine({

@@ -5,6 +5,7 @@ import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { LapidaryError } from '../error.js';
+import { diskTuningCache } from '../gpu/tuning-cache-file.js';
 import {
     mostThreads,
     openKernels,
@@ -28,6 +29,7 @@ const node: CpuSurroundings = {
     },
     startThread,
     processors: () => os.availableParallelism(),
+    choice: (digest) => diskTuningCache(process.env, 'cpu', `node ${process.version}, ${os.cpus()[0]?.model}, ${digest}`),
 };
 
 async function startThread(start: ThreadStart): Promise<HelpingThread> {

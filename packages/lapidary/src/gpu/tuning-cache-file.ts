@@ -1,20 +1,24 @@
-// The tuning cache of Node: a file where the system keeps what can be found out again.
+// The tuning caches of Node, of GPUs and of the CPU: a file each where the system keeps what can be found out again.
 import { promises as fs } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { mostText, type TuningCache } from './tuning-cache.js';
 
-export function diskTuningCache(env: Record<string, string | undefined> = process.env): TuningCache {
+export function diskTuningCache(
+    env: Record<string, string | undefined> = process.env,
+    name = 'gpus',
+    surroundings = [`node ${process.version}`, env['LAPIDARY_WEBGPU']].filter(Boolean).join(' '),
+): TuningCache {
     const place = () => cacheFolder(env, process.platform, os.homedir());
     return {
-        surroundings: [`node ${process.version}`, env['LAPIDARY_WEBGPU']].filter(Boolean).join(' '),
+        surroundings,
         read: async () => {
-            const file = path.join(place(), 'gpus');
+            const file = path.join(place(), name);
             const { size } = await fs.stat(file);
             return size <= mostText ? await fs.readFile(file, 'utf8') : undefined;
         },
         write: async (text) => {
-            const file = path.join(place(), 'gpus');
+            const file = path.join(place(), name);
             await fs.mkdir(path.dirname(file), { recursive: true });
             const made = `${file}.${process.pid}`; // another process may write at the same time
             try {
