@@ -43,6 +43,7 @@ Api::Methods Api::workshop_methods() {
         {"model.quantize", &Api::model_quantize},
         {"model.synth", &Api::model_synth},
         {"model.merge", &Api::model_merge},
+        {"model.states", &Api::model_states},
         {"adapter.load", &Api::adapter_load},
         {"adapter.export", &Api::adapter_export},
         {"adapter.close", &Api::adapter_close},

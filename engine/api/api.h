@@ -154,6 +154,7 @@ class Api {
     // check_method.cpp
     Task<Result<Reply>> gpu_check(Call& call);
     Task<Result<Reply>> gpu_bandwidth(Call& call);
+    Task<Result<Reply>> model_states(Call& call);
 
     // adapter_methods.cpp
     Task<Result<Reply>> adapter_load(Call& call);

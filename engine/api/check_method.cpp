@@ -1,7 +1,12 @@
-// gpu.check: whether this GPU computes what it should. gpu.bandwidth: how fast it moves memory.
+// gpu.check: whether this GPU computes what it should, and model.states: with a model. gpu.bandwidth: how fast it moves memory.
+#include <cstring>
+
 #include "api/api.h"
 #include "api/messages/gpu.h"
+#include "api/messages/model.h"
+#include "api/token_blob.h"
 #include "infer/gpu_bandwidth.h"
+#include "infer/gpu_states.h"
 #include "kernels/check/check.h"
 #include "kernels/check/suites.h"
 
@@ -69,6 +74,28 @@ Task<Result<Reply>> Api::gpu_bandwidth(Call& call) {
     double copied = 0;
     if (device_->info().timestamps) copied = CO_TRY(co_await infer::copy_bandwidth(*device_, call.cancel));
     co_return reply(GpuBandwidthResult{.bytes_per_second = copied > 0 ? std::optional(copied) : std::nullopt});
+}
+
+Task<Result<Reply>> Api::model_states(Call& call) {
+    ModelArgs args;
+    CO_TRY(read_message(call.args, args));
+    const auto model = CO_TRY(model_of(args.model));
+    if (model->gpu_weights == nullptr) {
+        co_return fail(Code::invalid_argument, "the model is not loaded for the GPU, whose states are told");
+    }
+    std::vector<int32_t> tokens = CO_TRY(from_blob(call.blob));
+    const auto config = CO_TRY(model->config());
+    for (const int32_t token : tokens) {
+        if (token >= 0 && uint32_t(token) < config->vocabulary) continue;
+        co_return fail(Code::invalid_argument, "token {} does not exist: the vocabulary has {}", token,
+                       config->vocabulary);
+    }
+    const std::vector<float> states =
+        CO_TRY(co_await infer::layer_states(model->gpu_weights, std::move(tokens), call.cancel));
+    Bytes bytes(states.size() * sizeof(float));
+    std::memcpy(bytes.data(), states.data(), bytes.size());
+    co_return reply(ModelStatesResult{.states = int64_t(states.size() / config->width), .width = config->width},
+                    std::move(bytes));
 }
 
 }  // namespace lapidary::api

@@ -31,14 +31,14 @@ Result<std::vector<std::vector<int32_t>>> texts_of(std::span<const int32_t> toke
 }
 
 // What stands before each text.
-Result<std::string_view> prompt_of(const model::Config& config, std::string_view task) {
-    if (task.empty()) return std::string_view();
+Result<std::string> prompt_of(const model::Config& config, std::string_view task, std::string_view title) {
+    if (task.empty() && title.empty()) return std::string();
     if (!has_everything()) return fail(Code::needs_everything, "tasks are for models of embeddings");
     if (!config.embedding) {
         return fail(Code::invalid_argument,
                     "'task' is for models of embeddings, which were trained with one; this is a model of text");
     }
-    return chat::embedding_prompt(task);
+    return chat::embedding_prompt(task, title);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Task<Result<Reply>> Api::model_embedding_input(Call& call) {
     const auto model = CO_TRY(model_of(args.model));
     const auto config = CO_TRY(model->config());
     const auto tokenizer = CO_TRY(model->tokenizer());
-    const std::string_view prompt = CO_TRY(prompt_of(*config, args.task));
+    const std::string prompt = CO_TRY(prompt_of(*config, args.task, args.title));
     // A model of embeddings reads the token that ends a text as well.
     const bool ends = has_everything() && config->embedding.has_value();
     const int32_t end = tokenizer->eos();
@@ -62,7 +62,7 @@ Task<Result<Reply>> Api::model_embedding_input(Call& call) {
             co_return fail(Code::invalid_argument, "'lengths' does not fit the texts: {} where {} are left", length,
                            left.size());
         }
-        const std::string text = std::string(prompt) + std::string(left.substr(0, size_t(length)));
+        const std::string text = prompt + std::string(left.substr(0, size_t(length)));
         left.remove_prefix(size_t(length));
         std::vector<int32_t> ids = tokenizer->encode(text, {.parse_special = false});
         if (ends) ids.push_back(end);

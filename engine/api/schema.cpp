@@ -58,6 +58,12 @@ constexpr auto kMethods = std::to_array<MethodSchema>({
                                                             "weights.")),
     workshop(
         method<ModelSynthArgs, ModelSynthResult, Progress>("model.synth", "Writes a model of noise, for measuring.")),
+    workshop(
+        with_bytes(method<ModelArgs, ModelStatesResult>(
+                       "model.states",
+                       "What goes from layer to layer at the last of these tokens, on the GPU, to be compared with "
+                       "what others computed."),
+                   kIds, "float32 rows [states, width]")),
     method<ModelArgs, Nothing>("model.close", "Sessions of the model go on living."),
     workshop(with_bytes(method<AdapterLoadArgs, LoadedAdapter>("adapter.load", "A LoRA adapter of a model."),
                         "PEFT's safetensors or a GGUF adapter")),

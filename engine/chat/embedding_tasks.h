@@ -9,8 +9,9 @@
 namespace lapidary::chat {
 
 // What stands before a text for a task, by any of the task's names: "query", "document", "clustering" …, those of sentence
-// transformers' prompts among them, in capitals or not. No task: nothing, so that the text is embedded as it is.
-Result<std::string_view> embedding_prompt(std::string_view task);
+// transformers' prompts among them, in capitals or not. No task: nothing, so that the text is embedded as it is. A document
+// may have a title.
+Result<std::string> embedding_prompt(std::string_view task, std::string_view title = {});
 
 // The tasks' own names, for help and errors.
 std::string embedding_tasks();

@@ -26,6 +26,13 @@ TEST(EmbeddingTasks, AreKnownByTheNamesOfSentenceTransformersToo) {
     EXPECT_EQ(*embedding_prompt("Summarization"), "task: summarization | query: ");
 }
 
+TEST(EmbeddingTasks, TakeATitleForADocumentAlone) {
+    EXPECT_EQ(*embedding_prompt("document", "Tire pressure"), "title: Tire pressure | text: ");
+    EXPECT_EQ(*embedding_prompt("Retrieval-document", "a"), "title: a | text: ");
+    EXPECT_EQ(embedding_prompt("query", "a").error().message, "a title is for the task 'document', not for 'query'");
+    EXPECT_EQ(embedding_prompt("", "a").error().message, "a title is for the task 'document', and no task is given");
+}
+
 TEST(EmbeddingTasks, AreNamedWhereThereIsNoSuchOne) {
     const auto refused = embedding_prompt("poetry");
     ASSERT_FALSE(refused);

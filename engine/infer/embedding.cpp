@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/embed/gather_rows.h"
-#include "kernels/embed/per_layer_inputs.h"
+#include "kernels/embed/embed_ops.h"
 
 namespace lapidary::infer {
 

@@ -6,7 +6,7 @@
 #include "infer/embedding.h"
 #include "infer/gpu_ops.h"
 #include "kernels/attention/visible_table.h"
-#include "kernels/embed/pool_rows.h"
+#include "kernels/embed/embed_ops.h"
 
 namespace lapidary::infer {
 namespace {

@@ -34,12 +34,15 @@ class GpuEncoder final : public Runner {
 
     [[nodiscard]] uint64_t bytes() const { return resources_.bytes(); }
 
-  private:
     // Texts whose vectors are made together, at most.
     static constexpr uint32_t kMaxTexts = 512;
     // Sizes that programs are recorded for; the last one is what the longest text needs.
     static constexpr std::array<uint32_t, 3> kSizes = {16, 128, 512};
+    // The tokens' states, and what becomes of them.
+    Task<Result<gpu::Id>> layers(uint32_t rows, Cancel cancel);
+    Task<Result<gpu::Id>> vectors(uint32_t texts, Cancel cancel);
 
+  private:
     GpuEncoder(std::shared_ptr<GpuModel> model, GpuOptions options, kernels::Variant variant);
     [[nodiscard]] const model::Config& config() const { return model_->config(); }
     [[nodiscard]] Status check(std::span<const std::vector<int32_t>> texts) const;
@@ -52,8 +55,6 @@ class GpuEncoder final : public Runner {
     Task<Result<std::vector<float>>> run_batch(std::span<const std::vector<int32_t>> texts);
     void record_layers(kernels::Program& program, uint32_t rows);
     void record_vectors(kernels::Program& program, uint32_t texts);
-    Task<Result<gpu::Id>> layers(uint32_t rows, Cancel cancel);
-    Task<Result<gpu::Id>> vectors(uint32_t texts, Cancel cancel);
 
     std::shared_ptr<GpuModel> model_;
     GpuOptions options_;

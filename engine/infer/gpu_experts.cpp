@@ -3,8 +3,7 @@
 
 #include "base/edition.h"
 #include "infer/gpu_ops.h"
-#include "kernels/moe/moe_combine.h"
-#include "kernels/moe/moe_route.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::infer {
 

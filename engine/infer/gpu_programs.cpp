@@ -1,12 +1,14 @@
 #include "infer/gpu_programs.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/edition.h"
 #include "infer/embedding.h"
 #include "infer/gpu_ops.h"
 #include "infer/grouped_ops.h"
 #include "infer/head.h"
+#include "kernels/train/copy_rows.h"
 
 namespace lapidary::infer {
 namespace {
@@ -44,10 +46,8 @@ GpuPrograms::GpuPrograms(std::shared_ptr<GpuModel> model, GpuOptions options)
 
 Task<Result<std::unique_ptr<GpuPrograms>>> GpuPrograms::create(std::shared_ptr<GpuModel> model, GpuOptions options,
                                                                Cancel cancel) {
-    // Rows of activations are bound by themselves, and a binding must begin at a multiple of 256 bytes.
-    if (model->config().width % 64 != 0) {
-        co_return fail(Code::unsupported, "the GPU backend wants a width of a multiple of 64, not {}",
-                       model->config().width);
+    if (!has_everything() && model->config().width % 64 != 0) {
+        co_return fail(Code::needs_everything, "a width of {} is for the larger engine", model->config().width);
     }
     CO_TRY(check_heads(model->config(), options.kv));
     std::unique_ptr<GpuPrograms> out(new GpuPrograms(std::move(model), options));
@@ -140,6 +140,18 @@ LayerSource GpuPrograms::layer_source() const {
             }};
 }
 
+gpu::Tensor GpuPrograms::normed_rows(kernels::Program& program, uint32_t first, uint32_t count) {
+    const gpu::Tensor rows = t_.xn.row_range(first, count);
+    // Of an odd width not every row begins where a binding can.
+    if (!has_everything() || rows.at.offset % kernels::kBindingAlignment == 0) return rows;
+    const gpu::Tensor copy = program.scratch("rows of xn", count, config().width);
+    std::vector<uint32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), first);
+    program.add(kernels::CopyRows{
+        .x = t_.xn, .y = copy, .cols = config().width, .count = count, .known_rows = std::move(numbers)});
+    return copy;
+}
+
 void GpuPrograms::record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows) {
     GpuOps ops(program, *model_, t_, options_.context, rows, adapters_);
     infer::head(program, ops, *model_, x, t_.logits, rows);
@@ -161,7 +173,7 @@ Task<Result<gpu::Id>> GpuPrograms::head(uint32_t first_row, uint32_t rows, Cance
     const auto key = std::pair(first_row, rows);
     if (const auto it = programs.find(key); it != programs.end()) co_return it->second;
     kernels::Program program = begin(cancel);
-    record_head(program, t_.xn.row_range(first_row, rows), rows);
+    record_head(program, normed_rows(program, first_row, rows), rows);
     const gpu::Id id = CO_TRY(co_await program.compile());
     programs.emplace(key, id);
     co_return id;

@@ -88,6 +88,8 @@ class GpuPrograms {
     // The verbs of a layer for blocks of so many tokens.
     std::unique_ptr<GpuOps> ops_for(kernels::Program& program, uint32_t block);
     void record_canvas_step(kernels::Program& program, bool conditioned);
+    // Rows of the normed stream, where a binding can begin.
+    gpu::Tensor normed_rows(kernels::Program& program, uint32_t first, uint32_t count);
     void record_head(kernels::Program& program, gpu::Tensor x, uint32_t rows);
 
     std::shared_ptr<GpuModel> model_;

@@ -70,5 +70,28 @@ TEST(GpuRunner, MakesVectorsInSuchBlocksToo) {
     EXPECT_EQ(cut_of(16, 500, embeds).runs, 32u);
 }
 
+// 160 floats are 640 bytes, so that every second row begins where a binding can.
+TEST(GpuRunner, BindsWhereItMayWhateverTheWidth) {
+    auto model = testing::load_model("tests/data/fixtures/tiny-gemma3-q4km.gguf");
+    ASSERT_TRUE(model) << model.error().message;
+    gpu::PlanDevice device({});
+    auto weights = done(GpuModel::plan(device, model->file, model->config, model->table, {}, TablePlace::gpu));
+    ASSERT_TRUE(weights) << weights.error().message;
+    auto runner = done(GpuRunner::create(*weights, {.context = 1024}, {}));
+    ASSERT_TRUE(runner) << runner.error().message;
+    for (const size_t tokens : {1, 2, 16, 17, 100, 300}) {
+        const std::vector<int32_t> prompt(tokens, 5);
+        ASSERT_TRUE(done((*runner)->run(prompt, LogitsWanted::last, {})));
+    }
+    for (const gpu::Id id : device.runs()) {
+        for (const gpu::Command& command : device.program(id)) {
+            for (const gpu::Binding& binding : device.group(command.bind_group).bindings) {
+                EXPECT_EQ(binding.offset % kernels::kBindingAlignment, 0u)
+                    << device.pipeline(command.pipeline).label << ", " << device.buffer(binding.buffer).label;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace lapidary::infer

@@ -4,8 +4,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/moe/expert_lists.h"
-#include "kernels/moe/moe_combine.h"
-#include "kernels/moe/moe_router.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::infer {
 

@@ -1,6 +1,6 @@
 #include "infer/head.h"
 
-#include "kernels/sample/softcap.h"
+#include "kernels/sample/sampling_ops.h"
 
 namespace lapidary::infer {
 

@@ -27,12 +27,23 @@ std::string Dispatch::key() const {
     for (const gpu::Constant& constant : constants) {
         out += lapidary::format(" {}={}", constant.name, std::bit_cast<uint64_t>(constant.value));
     }
+    for (const uint8_t number : unbound()) out += lapidary::format(" -{}", number);
     return out;
 }
 
 std::vector<gpu::Access> Dispatch::accesses() const {
     std::vector<gpu::Access> out;
-    for (const Bound& one : bindings) out.push_back(one.access);
+    for (const Bound& one : bindings) {
+        if (one.use != Use::none) out.push_back(one.access);
+    }
+    return out;
+}
+
+std::vector<uint8_t> Dispatch::unbound() const {
+    std::vector<uint8_t> out;
+    for (const Bound& one : bindings) {
+        if (one.use == Use::none) out.push_back(one.number);
+    }
     return out;
 }
 
@@ -65,7 +76,10 @@ void Dispatch::bind_words(uint8_t number, std::span<const uint8_t> bytes) {
 void Dispatch::declare(const Module& module) {
     for (const ModuleBinding& binding : module.bindings) {
         const auto at = std::ranges::lower_bound(bindings, binding.number, {}, &Bound::number);
-        bindings.insert(at, Bound{.number = binding.number, .access = binding.access});
+        // The program knows the step.
+        const bool is_step = binding.name == "step" && binding.access == gpu::Access::read;
+        bindings.insert(
+            at, Bound{.number = binding.number, .access = binding.access, .use = is_step ? Use::read : Use::none});
     }
 }
 

@@ -24,7 +24,7 @@ struct Dispatch {
         uint8_t number = 0;
         gpu::Access access = gpu::Access::read;
         gpu::Binding at = {};
-        Use use = Use::none;              // none: this form of the kernel does not look at it
+        Use use = Use::none;              // none: this form of the kernel does not look at it, and nothing is bound
         std::vector<uint8_t> words = {};  // instead of a tensor: a few words for this dispatch alone
     };
 
@@ -32,7 +32,7 @@ struct Dispatch {
     Formats formats = Format::f32;
     std::vector<Slot> slots = {};  // that the op fills, beside those of formats and variant
     std::vector<gpu::Constant> constants = {};
-    std::vector<Bound> bindings = {};  // by number
+    std::vector<Bound> bindings = {};  // all that the kernel has, by number
     Grid grid = {};
     std::string sizes = {};  // for profiles: what tells it from others of its kernel
 
@@ -41,7 +41,9 @@ struct Dispatch {
     [[nodiscard]] std::string label(Variant variant) const;
     // What tells its pipeline from others.
     [[nodiscard]] std::string key() const;
+    // Of those bindings that are bound, what there is access for; and the numbers of the others.
     [[nodiscard]] std::vector<gpu::Access> accesses() const;
+    [[nodiscard]] std::vector<uint8_t> unbound() const;
 
     // What Call does, for kernels and constants of any type: its templates are only names for these.
     void begin(const Module& module, Formats packed, const void* values);

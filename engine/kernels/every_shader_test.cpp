@@ -40,15 +40,21 @@ std::vector<Formats> pairs_for(const Module& kernel) {
     return out;
 }
 
-using Slots = std::vector<Slot>;
+// What ops put into a kernel's slots, and which of its bindings they leave out.
+struct Filling {
+    std::vector<Slot> slots;
+    std::vector<uint8_t> unbound;
+};
 
-// What ops put into a kernel's slots, by the names of the modules.
-std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
-    std::map<std::string, Slots> out;
-    const auto add = [&](const Slots& slots) {
+// By the names of the modules and the numbers of the bindings.
+std::map<std::string, Filling> fillings_of(const check::Suite& suite) {
+    std::map<std::string, Filling> out;
+    const auto add = [&](const Dispatch& dispatch) {
+        Filling filling{.slots = dispatch.slots, .unbound = dispatch.unbound()};
         std::string name;
-        for (const Slot& slot : slots) name += "-" + std::string(slot.first->title());
-        out.emplace(name, slots);
+        for (const Slot& slot : filling.slots) name += "-" + std::string(slot.first->title());
+        for (const uint8_t number : filling.unbound) name += "-without" + std::to_string(number);
+        out.emplace(name, std::move(filling));
     };
     const gpu::Info info;
     for (const check::Case& test : suite.cases()) {
@@ -59,7 +65,7 @@ std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
             for (const check::Launch& launch : test.launches) {
                 const auto dispatch = launch.op({.info = info}, arrays);
                 EXPECT_TRUE(dispatch) << suite.kernel.name << " " << test.shape;
-                if (dispatch && dispatch->kernel == &suite.kernel) add(dispatch->slots);
+                if (dispatch && dispatch->kernel == &suite.kernel) add(*dispatch);
             }
         }
     }
@@ -70,13 +76,15 @@ std::map<std::string, Slots> fillings_of(const check::Suite& suite) {
 std::map<std::string, std::string> every_shader() {
     std::map<std::string, std::string> out;
     std::set<std::string> seen;  // most kernels do not care about most of what there is to choose
-    const auto add = [&](const Module& kernel, const Formats& formats, const std::string& filling, const Slots& slots) {
+    const auto add = [&](const Module& kernel, const Formats& formats, const std::string& form,
+                         const Filling& filling) {
         for (const Reduction reduction : {Reduction::shared, Reduction::subgroup}) {
             for (const Activations activations : {Activations::floats, Activations::limbs}) {
                 for (const KvFormat kv : kKvFormats) {
-                    std::string text = shader(kernel, formats, {reduction, activations, kv}, slots);
+                    std::string text =
+                        shader(kernel, formats, {reduction, activations, kv}, filling.slots, filling.unbound);
                     if (!seen.insert(text).second) continue;
-                    std::string name = std::string(kernel.title()) + "-" + formats.name() + filling;
+                    std::string name = std::string(kernel.title()) + "-" + formats.name() + form;
                     name += reduction == Reduction::shared ? "-shared" : "-subgroup";
                     name += activations == Activations::floats ? "-floats-" : "-limbs-";
                     out.emplace(name + std::string(kv_format_name(kv)), std::move(text));
@@ -86,8 +94,8 @@ std::map<std::string, std::string> every_shader() {
     };
     for (const check::Suite& suite : check::suites()) {
         const auto fillings = fillings_of(suite);
-        for (const auto& [name, slots] : fillings) {
-            for (const Formats& formats : formats_for(suite.kernel)) add(suite.kernel, formats, name, slots);
+        for (const auto& [name, filling] : fillings) {
+            for (const Formats& formats : formats_for(suite.kernel)) add(suite.kernel, formats, name, filling);
         }
         // A second format meets nothing that the first has not met.
         for (const Formats& formats : pairs_for(suite.kernel)) {

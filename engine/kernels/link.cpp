@@ -41,7 +41,8 @@ class Linker {
         append(module.text, second);
     }
 
-    [[nodiscard]] std::string text() && {
+    [[nodiscard]] std::string text(std::span<const uint8_t> unbound) && {
+        for (const uint8_t number : unbound) unbind(number);
         close_gaps();
         return std::move(enables_ += text_);
     }
@@ -66,6 +67,16 @@ class Linker {
         for (size_t at = find_first_name(text_, begin); at != std::string::npos; at = find_first_name(text_, at)) {
             text_[at + 1] = '2';
         }
+    }
+
+    // "@group(0) @binding(4) var<storage, read> x2: array<vec4f>;" → "var<private> x2: array<vec4f, 1>;"
+    void unbind(uint8_t number) {
+        const std::string mark = "@group(0) @binding(" + std::to_string(number) + ") var<";
+        const size_t begin = text_.find(mark);
+        if (begin == std::string::npos) return;
+        const size_t end = text_.find(';', begin);
+        if (text_.compare(end - 1, 1, ">") == 0) text_.insert(end - 1, ", 1");
+        text_.replace(begin, text_.find('>', begin) - begin, "var<private");
     }
 
     // Modules number their bindings so that no two that can meet have the same; a layout has them one after the other.
@@ -101,10 +112,10 @@ const Module* find_module(std::string_view name) {
     return found == std::end(wgsl::imported) ? nullptr : *found;
 }
 
-std::string link(const Module& kernel, std::span<const Slot> slots) {
+std::string link(const Module& kernel, std::span<const Slot> slots, std::span<const uint8_t> unbound) {
     Linker linker(slots);
     linker.add(kernel, false);
-    return std::move(linker).text();
+    return std::move(linker).text(unbound);
 }
 
 bool has_slot(const Module& kernel, std::string_view slot) {

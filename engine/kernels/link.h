@@ -24,8 +24,10 @@ std::span<const Module* const> modules();
 const Module* find_module(std::string_view name);
 
 // Names that depend on a format of weights end in _1, and in the second instance of their text in _2. Lines that enable
-// something come first. A slot without a module is left out.
-std::string link(const Module& kernel, std::span<const Slot> slots);
+// something come first. A slot without a module is left out. unbound: numbers of bindings that this form of the kernel does not
+// look at. They become variables that only code uses which never runs, and which is in no condition
+// before a barrier: a variable is not uniform.
+std::string link(const Module& kernel, std::span<const Slot> slots, std::span<const uint8_t> unbound = {});
 
 // Whether the kernel, or what it imports, has this slot.
 bool has_slot(const Module& kernel, std::string_view slot);

@@ -46,6 +46,25 @@ TEST(Link, RepeatsNothingThatDoesNotDependOnTheFormat) {
     EXPECT_EQ(link(kTwo, slots), "fn base() {}\n");
 }
 
+TEST(Link, MakesAVariableOfWhatIsNotBound) {
+    constexpr Module kThree{"three",
+                            "@group(0) @binding(0) var<storage, read> x: array<vec4f>;\n"
+                            "@group(0) @binding(1) var<storage, read> size: vec4u;\n"
+                            "@group(0) @binding(3) var<storage, read_write> y: array<f32>;\n",
+                            {},
+                            {},
+                            {},
+                            {}};
+    EXPECT_EQ(link(kThree, {}, std::vector<uint8_t>{0}),
+              "var<private> x: array<vec4f, 1>;\n"
+              "@group(0) @binding(0) var<storage, read> size: vec4u;\n"
+              "@group(0) @binding(1) var<storage, read_write> y: array<f32>;\n");
+    EXPECT_EQ(link(kThree, {}, std::vector<uint8_t>{1, 2, 3}),
+              "@group(0) @binding(0) var<storage, read> x: array<vec4f>;\n"
+              "var<private> size: vec4u;\n"
+              "var<private> y: array<f32, 1>;\n");
+}
+
 bool is_part_of_name(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }

@@ -5,14 +5,11 @@
 namespace lapidary::kernels {
 
 void Program::append(Dispatch dispatch) {
-    // What this form of a kernel does not look at has to be bound all the same: the layout is the kernel's.
-    uint32_t spares = 0;
     for (Dispatch::Bound& bound : dispatch.bindings) {
         if (!bound.words.empty()) {
             bound.at = measures_ ? step_.at : keep(keeper_.words(bound.words));
-        } else if (bound.use == Use::none) {
-            // Two that may be written must not overlap.
-            bound.at = bound.access == gpu::Access::write ? keep(resources_.spare(spares++)) : step_.at;
+        } else if (bound.use == Use::read && bound.at.buffer == 0) {
+            bound.at = step_.at;
         }
     }
     dispatches_.push_back(std::move(dispatch));
@@ -78,7 +75,9 @@ Task<Result<std::vector<gpu::Id>>> Program::compile_segments() {
     for (const Dispatch& dispatch : dispatches_) {
         const gpu::Id pipeline = resources_.pipeline(dispatch);
         std::vector<gpu::Binding> bindings;
-        for (const Dispatch::Bound& bound : dispatch.bindings) bindings.push_back(bound.at);
+        for (const Dispatch::Bound& bound : dispatch.bindings) {
+            if (bound.use != Use::none) bindings.push_back(bound.at);
+        }
         auto group = resources_.device().bind_group(pipeline, bindings);
         if (!group) {
             CO_TRY(co_await resources_.device().sync(cancel_));  // has more to say about it

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/plan_device.h"
-#include "kernels/moe/moe_combine.h"
-#include "kernels/moe/moe_route.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::kernels {
 namespace {

@@ -43,13 +43,6 @@ Result<gpu::Binding> Resources::words(std::span<const uint8_t> bytes) {
     return out;
 }
 
-Result<gpu::Binding> Resources::spare(uint32_t n) {
-    constexpr uint32_t kMax = 4;  // no kernel has more that it might not need
-    if (n >= kMax) return fail(Code::internal, "a dispatch leaves more than {} outputs unbound", kMax);
-    if (spare_.buffer == 0) spare_ = TRY(buffer(kMax * kBindingAlignment, "spare"));
-    return gpu::Binding{spare_.buffer, n * kBindingAlignment, kBindingAlignment};
-}
-
 Result<std::vector<gpu::Id>> Resources::scratch_buffers(std::span<const Dispatch> dispatches,
                                                         std::span<const Scratch> tensors) {
     if (!shares_scratch_) {

@@ -39,8 +39,6 @@ class Resources {
     Result<gpu::Binding> floats(const std::vector<float>& values, std::string_view label);
     // A few words that one dispatch reads; many share a buffer.
     Result<gpu::Binding> words(std::span<const uint8_t> bytes);
-    // Where a kernel may write what nobody wants; number n of those that one dispatch binds.
-    Result<gpu::Binding> spare(uint32_t n);
     // From now on scratch tensors do not share buffers: for those who compare programs, and whether sharing is right.
     void keep_scratch_apart() { shares_scratch_ = false; }
     // A buffer for each scratch tensor of these dispatches, which no other tensor uses at the same time. All programs share
@@ -59,7 +57,7 @@ class Resources {
     uint32_t compute_units_;
     std::vector<gpu::Id> ids_;
     std::map<std::string, gpu::Id> pipelines_;
-    gpu::Binding words_, spare_;
+    gpu::Binding words_;
     std::vector<uint64_t> scratch_sizes_;
     std::vector<gpu::Id> scratch_;
     uint64_t words_used_ = 0;

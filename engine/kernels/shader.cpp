@@ -25,7 +25,8 @@ const Module& dot_module(Format format, Activations activations) {
 
 }  // namespace
 
-std::string shader(const Module& kernel, Formats formats, Variant variant, std::span<const Slot> slots) {
+std::string shader(const Module& kernel, Formats formats, Variant variant, std::span<const Slot> slots,
+                   std::span<const uint8_t> unbound) {
     // Weights in floating point have no use for whole numbers.
     const auto form = [&](Format format) {
         return holds_whole_numbers(format) ? variant.activations : Activations::floats;
@@ -47,11 +48,11 @@ std::string shader(const Module& kernel, Formats formats, Variant variant, std::
         {"assignment", formats.second ? &wgsl::persistent_two_formats::module : &wgsl::persistent_one_format::module},
     };
     all.insert(all.end(), slots.begin(), slots.end());
-    return link(kernel, all);
+    return link(kernel, all, unbound);
 }
 
 std::string shader(const Dispatch& dispatch, Variant variant) {
-    return shader(*dispatch.kernel, dispatch.formats, variant, dispatch.slots);
+    return shader(*dispatch.kernel, dispatch.formats, variant, dispatch.slots, dispatch.unbound());
 }
 
 std::string_view kernels_digest() {

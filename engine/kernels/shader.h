@@ -11,7 +11,8 @@
 namespace lapidary::kernels {
 
 // What the kernel imports, with the slots filled as formats, variant and op say, and the kernel's own.
-std::string shader(const Module& kernel, Formats formats, Variant variant, std::span<const Slot> slots = {});
+std::string shader(const Module& kernel, Formats formats, Variant variant, std::span<const Slot> slots = {},
+                   std::span<const uint8_t> unbound = {});
 std::string shader(const Dispatch& dispatch, Variant variant);
 
 // Another one for other kernels, and for other ways of trying them.

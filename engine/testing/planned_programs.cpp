@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "infer/gpu_programs.h"
+#include "infer/gpu_encoder.h"
 #include "model/synth.h"
 #include "testing/fixture_model.h"
 #include "testing/program_text.h"
@@ -75,6 +75,8 @@ constexpr PlannedModel kModels[] = {
     {.name = "tiny-gemma3", .variant = "tiny-gemma3", .thorough = true},
     {.name = "gemma3-270m", .variant = "gemma3-270m"},
     {.name = "gemma3-1b", .variant = "gemma3-1b"},
+    {.name = "tiny-embedding", .variant = "tiny-embedding", .thorough = true},
+    {.name = "embeddinggemma", .variant = "embeddinggemma", .mix = quant::Mix::q8_0},
 };
 
 // A model's header, and numbers between 0.5 and 1.5 where its small weights would be: of each tensor its own, so that a
@@ -160,6 +162,7 @@ class Planner {
         config_ = std::make_shared<const model::Config>(TRY(model::read_config(*file_)));
         table_ = std::make_shared<const model::WeightTable>(TRY(model::find_weights(*config_, lookup_in(*file_))));
         const auto loaded = TRY(load(infer::TablePlace::gpu));
+        if (config_->embedding) return embedding(loaded, thorough);
         tell_refusal(inference(loaded, kDefaultKvFormat, "", thorough));
         if (!thorough) return {};
         for (const KvFormat kv : {KvFormat::f32, KvFormat::f16, KvFormat::q8}) {
@@ -232,6 +235,26 @@ class Planner {
         TRY(programs->use_adapters({&active, 1}));
         TRY(layers(*programs, prefix + "adapted "));
         return decoding(*programs, prefix + "adapted ");
+    }
+
+    Status embedding(const std::shared_ptr<infer::GpuModel>& model, bool thorough) {
+        constexpr KvFormat kFormats[] = {KvFormat::f32, KvFormat::i16};
+        for (const KvFormat kv : std::span(kFormats).first(thorough ? 2 : 1)) {
+            // The longest text has a program of its own.
+            constexpr uint32_t kLongest = 2048;
+            const auto encoder = TRY(
+                now(infer::GpuEncoder::create(model, {.context = kLongest, .kv = kv, .shares_scratch = false}, {})));
+            const std::string prefix = lapidary::format("{} ", kv_format_name(kv));
+            std::vector<uint32_t> sizes(infer::GpuEncoder::kSizes.begin(), infer::GpuEncoder::kSizes.end());
+            for (const uint32_t texts : sizes) {
+                tell(prefix + lapidary::format("vectors {}", texts), TRY(now(encoder->vectors(texts, {}))));
+            }
+            sizes.push_back(kLongest);
+            for (const uint32_t rows : sizes) {
+                tell(prefix + lapidary::format("encoder {}", rows), TRY(now(encoder->layers(rows, {}))));
+            }
+        }
+        return {};
     }
 
     // They are recorded when they first run, so a step is run: a sequence of two examples, forward and back, and AdamW.

@@ -1,6 +1,6 @@
 #include "train/gpu_backward.h"
 
-#include "kernels/moe/moe_combine.h"
+#include "kernels/moe/moe_ops.h"
 #include "kernels/train/moe_route_backward.h"
 #include "train/gpu_attention.h"
 

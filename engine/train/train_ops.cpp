@@ -1,8 +1,7 @@
 #include "train/train_ops.h"
 
 #include "kernels/moe/expert_lists.h"
-#include "kernels/moe/moe_combine.h"
-#include "kernels/moe/moe_route.h"
+#include "kernels/moe/moe_ops.h"
 #include "train/gpu_attention.h"
 
 namespace lapidary::train {

@@ -56,8 +56,13 @@ test('a task puts its words in front, dimensions cut, and a line is a vector', e
     await near(JSON.parse(query.stdout) as number[], 2, 'embedding.48');
     const document = await lapidary(['embed', model, '--task', 'document', '--text', tire, '--json']);
     await near((JSON.parse(document.stdout) as Vectors).embeddings[0], 3);
+    const titled = await lapidary(['embed', model, '--task', 'document', '--title', 'A tire', '--text', tire]);
+    const spelt = await lapidary(['embed', model, '--text', `title: A tire | text: ${tire}`]);
+    assert.equal(titled.status, 0, titled.stderr);
+    assert.equal(titled.stdout, spelt.stdout);
     for (const [args, says] of [
         [['--task', 'poetry', '--text', 'a'], /there is no task 'poetry': it is one of query, document/],
+        [['--task', 'query', '--title', 'b', '--text', 'a'], /a title is for the task 'document', not for 'query'/],
         [['--dimensions', '97', '--text', 'a'], /'dimensions' is 97, but this model's vectors have 96/],
         [[], /there is nothing to embed/],
         [['--text', ''], /an empty text has no vector/],

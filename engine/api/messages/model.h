@@ -270,7 +270,7 @@ MESSAGE(ModelTokenizeResult, MEMBER(pieces, "if they were asked for"));
 struct ModelEmbeddingInputArgs {
     Id model = 0;
     std::vector<int64_t> lengths;
-    std::string task;
+    std::string task, title;
     std::optional<int64_t> most;
 };
 inline constexpr int64_t kMaxTokensOfAText = int64_t{1} << 31;
@@ -280,6 +280,7 @@ ARGUMENTS(ModelEmbeddingInputArgs, MEMBER(model, "its number"),
                  "what the vectors are for, such as query or document, of a model that was trained for tasks; the "
                  "texts are read as they are unless told")
               .maybe(),
+          MEMBER(title, "what the texts are called, where they are documents").maybe(),
           MEMBER(most, "tokens of each, at most; what is longer is cut before the token that ends it")
               .between(1, kMaxTokensOfAText));
 
@@ -289,6 +290,13 @@ struct ModelEmbeddingInputResult {
 };
 MESSAGE(ModelEmbeddingInputResult, MEMBER(lengths, "tokens of each text, which follow one another in the blob"),
         MEMBER(whole, "tokens that each would have if nothing were cut"));
+
+struct ModelStatesResult {
+    int64_t states = 0;
+    int64_t width = 0;
+};
+MESSAGE(ModelStatesResult, MEMBER(states, "one before each layer, and what the head reads"),
+        MEMBER(width, "numbers in a state"));
 
 struct ModelDetokenizeArgs {
     Id model = 0;

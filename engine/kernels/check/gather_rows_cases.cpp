@@ -1,7 +1,7 @@
 #include "kernels/check/case.h"
 #include "kernels/check/suites.h"
 #include "kernels/check/weights.h"
-#include "kernels/embed/gather_rows.h"
+#include "kernels/embed/embed_ops.h"
 
 namespace lapidary::kernels::check::gather_rows_cases {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/check/products.h"
 #include "kernels/check/suites.h"
 #include "kernels/gemv/gemv.h"
-#include "kernels/moe/moe_route.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::kernels::check::gemv_cases {
 namespace {

@@ -1,5 +1,5 @@
 #include "kernels/check/suites.h"
-#include "kernels/moe/moe_combine.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::kernels::check::moe_combine_cases {
 namespace {

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "kernels/check/suites.h"
-#include "kernels/moe/moe_router.h"
+#include "kernels/moe/moe_ops.h"
 
 namespace lapidary::kernels::check::moe_router_cases {
 namespace {

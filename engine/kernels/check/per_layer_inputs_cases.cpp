@@ -1,5 +1,5 @@
 #include "kernels/check/suites.h"
-#include "kernels/embed/per_layer_inputs.h"
+#include "kernels/embed/embed_ops.h"
 
 namespace lapidary::kernels::check::per_layer_inputs_cases {
 namespace {

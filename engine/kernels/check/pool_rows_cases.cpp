@@ -1,5 +1,5 @@
 #include "kernels/check/suites.h"
-#include "kernels/embed/pool_rows.h"
+#include "kernels/embed/embed_ops.h"
 
 namespace lapidary::kernels::check::pool_rows_cases {
 namespace {

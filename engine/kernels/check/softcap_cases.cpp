@@ -1,5 +1,5 @@
 #include "kernels/check/suites.h"
-#include "kernels/sample/softcap.h"
+#include "kernels/sample/sampling_ops.h"
 
 namespace lapidary::kernels::check::softcap_cases {
 

@@ -22,6 +22,17 @@ struct GroupedRows {
     uint32_t usual = 64;    // of an expert, about
 };
 
+template <class K>
+void fill_rows(Call<K>& d, const std::optional<GroupedRows>& experts) {
+    constexpr std::string_view kSlot = "rows";
+    if (!experts || !has_everything()) {
+        d.template fill<wgsl::all_rows>(kSlot);
+        return;
+    }
+    d.template fill<wgsl::grouped_rows>(kSlot, {.kExperts = experts->experts, .kMaxRows = experts->max_rows});
+    d.read(wgsl::grouped_rows::Binding::expert_lists, experts->lists);
+}
+
 struct Gemm {
     const Weights& w;  // one piece
     gpu::Tensor x, y;
@@ -48,12 +59,7 @@ struct Gemm {
         Call<wgsl::gemm> d(c, w.format);
         d.read(B::w, {.at = w.pieces[0].binding}).read(B::x, x).write(B::y, y);
         fill_epilogue(d, epilogue);
-        if (has_everything() && experts) {
-            d.fill<wgsl::grouped_rows>("rows", {.kExperts = experts->experts, .kMaxRows = experts->max_rows})
-                .read(wgsl::grouped_rows::Binding::expert_lists, experts->lists);
-        } else {
-            d.fill<wgsl::all_rows>("rows");
-        }
+        fill_rows(d, experts);
         const uint64_t row_tiles = experts ? uint64_t{experts->experts} * ceil_div(experts->max_rows, tile.tokens())
                                            : ceil_div(rows, tile.tokens());
         return d.workgroups(row_tiles, ceil_div(w_rows, tile.rows()));

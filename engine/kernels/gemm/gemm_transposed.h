@@ -31,16 +31,11 @@ struct GemmTransposed {
             c.kSplits = splits;
             c.kSplitVecs = rows * w.cols / 4;
         }
-        if (experts) {
-            c.kExperts = experts->experts;
-            c.kMaxRows = experts->max_rows;
-        } else {
-            c.kYStride = dy.stride;
-        }
+        if (!experts) c.kYStride = dy.stride;
         Call<wgsl::gemm_transposed> d(c, w.format);
         d.read(B::w, {.at = w.pieces[0].binding}).read(B::dy, dy);
         add ? d.update(B::dx, dx) : d.write(B::dx, dx);
-        if (experts) d.read(B::expert_lists, experts->lists);
+        fill_rows(d, experts);
         const uint64_t row_tiles =
             experts ? uint64_t{experts->experts} * ceil_div(experts->max_rows, kTile) : ceil_div(rows, kTile);
         return d.workgroups(ceil_div(w.cols, kTile), row_tiles, splits);

@@ -2,12 +2,11 @@
 //
 // A workgroup computes a tile of 64 columns × 64 tokens; thread (tx, ty) four of each. A step takes 32 rows of W: decoded
 // once into workgroup memory, used by 64 tokens. kCols: a multiple of 16; strides and offsets of dy: multiples of 4.
+//   $rows       all tokens, or those of each expert, whose matrix of kRows rows is one of a stack
 // grid: (kCols / 64, tokens / 64).
 // A matrix of very many rows is better split: with kSplits each part of them makes a dx of its own, kSplitVecs vec4 after that of
 // the part before, for sum_partials. grid: (kCols / 64, tokens / 64, kSplits).
-// With kExperts, W is a stack of that many matrices of kRows rows and the tokens are slots: those of each expert as
-// expert_lists.wgsl has them, at most kMaxRows each. grid: (kCols / 64, kExperts · kMaxRows / 64).
-//# import lib/common, $weights
+//# import lib/common, $weights, $rows
 override kCols: u32;
 override kRows: u32;
 override kYStride: u32 = kRows;
@@ -16,23 +15,17 @@ override kAdd: u32 = 0u;
 override kSplits: u32 = 1u;
 override kSplitVecs: u32 = 0u;
 override kSplitRows: u32 = (kRows + 32u * kSplits - 1u) / (32u * kSplits) * 32u;
-override kExperts: u32 = 0u;
-override kMaxRows: u32 = 64u;
-override kTiles: u32 = (kMaxRows + 63u) / 64u;
+const kTokens = 64u;
+
+// Of the tokens of an expert (0: all of them) those from `first` on; there are `end`.
+struct RowTile { expert: u32, first: u32, end: u32 }
 
 @group(0) @binding(0) var<storage, read> step: Step;
 @group(0) @binding(1) var<storage, read> w: array<vec4u>;
 @group(0) @binding(2) var<storage, read> dy: array<vec4f>;
-@group(0) @binding(3) var<storage, read> expert_lists: array<u32>;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4f>;
 var<workgroup> tile_w: array<vec4f, 512>;  // [32 rows, 16 · four columns]
 var<workgroup> tile_y: array<vec4f, 512>;  // [32 rows, 16 · four tokens]; a group's place is group ^ (row / 4 % 8 · 2)
-
-// Where in dy and dx the token is that comes `i`-th.
-fn token_at(expert: u32, i: u32) -> u32 {
-    if (kExperts == 0u) { return i; }
-    return expert_lists[kExperts + expert * kMaxRows + i];
-}
 
 // Four rows of one token, 0 beyond the last row.
 fn dy_at(token: u32, row: u32) -> vec4f {
@@ -51,14 +44,10 @@ fn put(split: u32, token: u32, column: u32, v: vec4f) {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t: u32) {
-    var expert = 0u;
-    var token0 = group.y * 64u;
-    var tokens = step.tokens;
-    if (kExperts > 0u) {
-        expert = group.y / kTiles;
-        token0 = group.y % kTiles * 64u;
-        tokens = expert_lists[expert];
-    }
+    let tile = row_tile(group.y);
+    let expert = tile.expert;
+    let token0 = tile.first;
+    let tokens = tile.end;
     if (token0 >= tokens) { return; }
     let column0 = group.x * 64u;
     // Half of the workgroup fills each tile. W: a run of 16 columns of one row. dy: four rows of four tokens, turned.

@@ -371,6 +371,8 @@ export type ModelEmbeddingInputArgs = {
      * as they are unless told.
      */
     task?: string | undefined;
+    /** What the texts are called, where they are documents. */
+    title?: string | undefined;
     /** Tokens of each, at most; what is longer is cut before the token that ends it. */
     most?: number | undefined;
 };
@@ -457,6 +459,13 @@ export type ModelSynthResult = {
 export type ModelArgs = {
     /** Its number. */
     model: number;
+};
+
+export type ModelStatesResult = {
+    /** One before each layer, and what the head reads. */
+    states: number;
+    /** Numbers in a state. */
+    width: number;
 };
 
 export type AdapterLoadArgs = {
@@ -1580,6 +1589,11 @@ export interface Methods {
     'model.merge': { args: ModelMergeArgs; event: Progress; result: WrittenModel };
     /** Writes a model of noise, for measuring. */
     'model.synth': { args: ModelSynthArgs; event: Progress; result: ModelSynthResult };
+    /**
+     * What goes from layer to layer at the last of these tokens, on the GPU, to be compared with what others
+     * computed.
+     */
+    'model.states': { args: ModelArgs; event: never; result: ModelStatesResult };
     /** Sessions of the model go on living. */
     'model.close': { args: ModelArgs; event: never; result: Record<string, never> };
     /** A LoRA adapter of a model. */

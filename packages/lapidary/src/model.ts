@@ -151,7 +151,7 @@ export class Model {
     /** Texts as `Session.embedAll` wants them, at most so many tokens of each, and how many each has. */
     async embeddingInput(
         texts: readonly string[],
-        { task, most }: { task?: string | undefined; most?: number },
+        { task, title, most }: { task?: string | undefined; title?: string | undefined; most?: number },
     ): Promise<{ tokens: Int32Array; whole: number }[]> {
         const encoded = texts.map((text) => new TextEncoder().encode(text));
         const { json, blob } = await this.engine.call(
@@ -160,6 +160,7 @@ export class Model {
                 model: this.handle,
                 lengths: encoded.map(({ length }) => length),
                 ...(task === undefined ? {} : { task }),
+                ...(title === undefined ? {} : { title }),
                 ...(most === undefined || most === Infinity ? {} : { most }),
             },
             { blob: joined(encoded) },

@@ -321,6 +321,8 @@ export interface EmbeddingParams {
     truncate?: boolean | null;
     /** Ours: what the vectors are for, such as `query` or `document`, of a model of embeddings. The bare text unless told. */
     task?: string | null;
+    /** Ours: what the texts are called, with the task `document`. */
+    title?: string | null;
     /** Ours: the most tokens of each text that are read; what the context holds unless told less. */
     max_input_tokens?: number | null;
     /** `base64` is the float32 numbers in little-endian order. */

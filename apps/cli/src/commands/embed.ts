@@ -15,6 +15,7 @@ interface Flags {
     file: string[];
     dimensions?: number;
     task?: string;
+    title?: string;
     truncate: boolean;
     context?: number;
     backend: BackendFlag;
@@ -37,6 +38,7 @@ export function addEmbed(program: Command, interrupts: Interrupts): void {
             'what the vectors are for, of a model of embeddings: query, document, similarity, classification, clustering, ' +
                 'question-answering, fact-checking, code or summarization; the texts as they are unless told',
         )
+        .option('--title <title>', 'what the texts are called, with --task document')
         .option('--no-truncate', 'refuse texts that are too long, instead of cutting them')
         .option('--context <n>', 'read so many tokens of a text at most', parseInteger({ min: 1, max: 2 ** 31 - 1 }))
         .addOption(backendOption())
@@ -54,10 +56,10 @@ export function addEmbed(program: Command, interrupts: Interrupts): void {
                 if (description.embedding_size === undefined) {
                     process.stderr.write('lapidary: this is no model of embeddings: each vector is the mean of the last hidden states\n');
                 }
-                const { context, truncate, task, dimensions } = flags;
+                const { context, truncate, task, title, dimensions } = flags;
                 const session = await model.createSession({ signal, ...(context === undefined ? {} : { context }) });
                 const progress = new ProgressLine('embedding', 'texts');
-                const { vectors, truncated } = await embedTexts(model, session, { input, truncate, task }, adapters, {
+                const { vectors, truncated } = await embedTexts(model, session, { input, truncate, task, title }, adapters, {
                     signal,
                     onProgress: progress.update,
                 }).finally(() => progress.clear());

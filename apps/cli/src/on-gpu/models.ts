@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { relativeError } from '../testing/floats.js';
+import { floats as asFloats, relativeError } from '../testing/floats.js';
 import { GpuModel, continued, expectedOf, fixtures, needsSoftwareGpu, someTokens } from '../testing/gpu-model.js';
 import { root } from '../testing/process.js';
+import { readTensor } from '../testing/safetensors.js';
 import { many, thorough } from '../testing/thorough.js';
 
 const options = needsSoftwareGpu();
@@ -43,6 +44,23 @@ for (const fixture of thorough ? fixtures : everyday) {
             assert.equal(cpu.tokens.length, count);
             assert.deepEqual((await continued(await it.session({ backend: 'gpu' }), tokens, count)).tokens, cpu.tokens);
         });
+
+        if (fixture.startsWith('tiny-gemma3')) {
+            test('what goes from layer to layer is what is expected', async (t) => {
+                const file = path.join(root, 'tests', 'data', 'fixtures', `${fixture}.safetensors`);
+                const { tokens } = await expectedOf(fixture);
+                const ids = new Uint8Array(Int32Array.from(tokens).buffer);
+                const { json, blob } = await it.engine.call('model.states', { model: it.model.number }, { blob: ids });
+                const states = asFloats(Buffer.from(blob));
+                let worst = 0;
+                for (let i = 0; i < json.states; i++) {
+                    const error = relativeError(states.subarray(i * json.width, (i + 1) * json.width), await readTensor(file, `hidden.${i}`));
+                    assert.ok(error <= floats(fixture), `before layer ${i}: relative error ${error}`);
+                    worst = Math.max(worst, error);
+                }
+                t.diagnostic(`${json.states} states, worst relative error ${worst}`);
+            });
+        }
 
         // Many tokens go to experts together.
         if (thorough || fixture === 'tiny-moe-q4km') withManyTokens(() => it);

@@ -9,7 +9,7 @@ import { MemorySink } from './memory-sink.js';
 import { needsEngine, root } from './process.js';
 import { readTensor } from './safetensors.js';
 
-export const fixtures = ['tiny-e2b-q4km', 'tiny-e2b-q4_0', 'tiny-31b-q4km', 'tiny-moe-q4km', 'tiny-gemma3-4b-blob-q4km', 'tiny-gemma3-27b-q4km'] as const;
+export const fixtures = ['tiny-e2b-q4km', 'tiny-e2b-q4_0', 'tiny-31b-q4km', 'tiny-moe-q4km', 'tiny-gemma3-q4km', 'tiny-gemma3-4b-blob-q4km', 'tiny-gemma3-27b-q4km'] as const;
 const folder = path.join(root, 'tests', 'data', 'fixtures');
 const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json';
 

@@ -33,6 +33,8 @@ export interface EmbedRequest {
     truncate: boolean;
     /** What the vectors are for: models of embeddings read other words in front of a text for each. */
     task?: string | undefined;
+    /** What the texts are called, where they are documents. */
+    title?: string | undefined;
 }
 
 export interface Embedded {

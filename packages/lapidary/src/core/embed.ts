@@ -10,13 +10,13 @@ type Tokens = readonly number[] | Int32Array;
 export async function embedTexts(
     model: Model,
     reader: Session,
-    { input, truncate, longest: most = Infinity, task }: EmbedRequest,
+    { input, truncate, longest: most = Infinity, task, title }: EmbedRequest,
     adapters: readonly AdapterUse[],
     { signal, onProgress }: CallContext,
 ): Promise<Embedded> {
     const longest = Math.min(reader.context, most);
     const texts = input.filter((one) => typeof one === 'string');
-    const read = texts.length > 0 || task !== undefined ? await model.embeddingInput(texts, { task, most: longest }) : [];
+    const read = texts.length > 0 || task !== undefined ? await model.embeddingInput(texts, { task, title, most: longest }) : [];
     let next = 0;
     let truncated = 0;
     const all = input.map((one, i): Tokens => {

@@ -23,6 +23,7 @@ export function checkEmbedding(params: unknown): CheckedEmbedding {
             truncate: fields.boolean('truncate') ?? true,
             longest: fields.integer('max_input_tokens', 1, 2 ** 31 - 1),
             task: fields.string('task'),
+            title: fields.string('title'),
         },
         dimensions: fields.integer('dimensions', 1, 2 ** 20),
         base64: fields.oneOf('encoding_format', ['float', 'base64']) === 'base64',
