@@ -110,8 +110,8 @@ class CanvasStepRecorder {
         constexpr uint32_t kTile = 64;           // of gemm_transposed
         constexpr uint32_t kWorkgroups = 1024;   // eight for each compute unit of an H200
         constexpr uint32_t kRowsOfASplit = 128;  // at least
-        const auto groups = uint32_t(ceil_div(config().width, kTile) * ceil_div(rows_, kTile));
-        return std::clamp<uint32_t>(tile / kRowsOfASplit, 1, uint32_t(ceil_div(kWorkgroups, groups)));
+        const uint32_t groups = ceil_div(config().width, kTile) * ceil_div(rows_, kTile);
+        return std::clamp<uint32_t>(tile / kRowsOfASplit, 1, ceil_div(kWorkgroups, groups));
     }
 
     struct SoftSum {
