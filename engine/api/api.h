@@ -142,7 +142,6 @@ class Api {
     // cpu_model.cpp
     Task<Status> load_on_cpu(const Call& call, OpenModel& model, const ModelLoadArgs& args);
     Task<Status> load_reference(const Call& call, OpenModel& model);
-    Task<Status> take_media(const Call& call, OpenSession& open);
     static Result<std::unique_ptr<Runner>> cpu_runner(OpenModel& model, uint32_t context);
 
     // data_methods.cpp

@@ -47,17 +47,8 @@ Task<Status> Api::load_reference(const Call& call, OpenModel& model) {
     co_return Status{};
 }
 
-// A session that began before there was a projector: packed weights take tokens and nothing else.
-Task<Status> Api::take_media(const Call& call, OpenSession& open) {
-    OpenModel& model = *open.model;
-    if (open.session->runner().takes_soft_tokens() || model.cpu_model == nullptr) co_return Status{};
-    CO_TRY(co_await load_reference(call, model));
-    model.takes_media = true;
-    co_return co_await open.session->run_on(CO_TRY(cpu_runner(model, open.session->runner().context())));
-}
-
 Result<std::unique_ptr<Runner>> Api::cpu_runner(OpenModel& model, uint32_t context) {
-    if (model.cpu_model != nullptr && !model.takes_media) return TRY(cpu::Runner::create(model.cpu_model, context));
+    if (model.cpu_model != nullptr) return TRY(cpu::Runner::create(model.cpu_model, context));
     if (!has_everything()) return fail(Code::needs_everything, "the reference runs this model");
     // The reference keeps every position in f32, in the memory the weights live in too.
     const auto config = TRY(model.config());

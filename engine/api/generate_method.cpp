@@ -295,7 +295,6 @@ Task<Result<Reply>> Api::generate_chat(Call& call, OpenSession& open, Generation
     } else {
         prompt = CO_TRY(chat_prompt(*generation.tokenizer, conversation, render, media));
     }
-    if (has_everything() && !prompt.prompt.soft.empty()) CO_TRY(co_await take_media(call, open));
     using Calls = infer::AnswerFormatOptions::Calls;
     const bool required = choice.kind == ToolChoice::Kind::required;
     if (prompted && required) {

@@ -113,11 +113,6 @@ Task<Result<Reply>> Api::projector_open(Call& call) {
     }
     const std::vector<towers::Weight> weights = open->weights();
     open->digest = CO_TRY(co_await digest_of(open->file->file, weights, call.cancel)) + uint64_t(open->activation);
-    if (model != nullptr && model->cpu_model != nullptr) {
-        // What stands for no token is for the reference.
-        CO_TRY(co_await load_reference(call, *model));
-        model->takes_media = true;
-    }
     const uint32_t id = ++last_id_;
     projectors_.emplace(id, open);
     const TowersDescription towers = describe(open->towers);

@@ -30,7 +30,6 @@ struct OpenModel {
     // Null until loaded for that backend.
     std::shared_ptr<cpu::Model> cpu_model;
     std::shared_ptr<const reference::Weights> cpu_weights;  // for the reference, and for training
-    bool takes_media = false;                               // and so its sessions on the CPU are the reference's
     std::string why_reference;                              // runs a model on the CPU, if it does
     std::shared_ptr<infer::GpuModel> gpu_weights;
 

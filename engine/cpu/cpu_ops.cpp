@@ -68,13 +68,17 @@ Address CpuOps::place(const std::vector<float>& values) {
     return keep(model_.place(values));
 }
 
-infer::Residual CpuOps::begin(Address table_rows) {
+infer::Residual CpuOps::begin(Address table_rows, Address soft) {
     const uint32_t d = config().width;
     const float scale = std::sqrt(float(d));
     const Tensor h = kept("h", rows_, d);
+    const Matrix soft_rows{.form = Form::f32, .at = soft, .rows = rows_, .cols = d};
     ops_.push_back(
-        {.kind = Kind::embed, .work = d, .embed = {.table = model_.token_embd, .y = rows_of(h), .scale = scale}});
-    if (has_everything() && adapters_ != nullptr) {
+        {.kind = soft == 0 ? Kind::embed : Kind::embed_rows,
+         .work = d,
+         .embed = {
+             .table = soft == 0 ? model_.token_embd : soft_rows, .y = rows_of(h), .scale = soft == 0 ? scale : 1.0f}});
+    if (has_everything() && adapters_ != nullptr && soft == 0) {
         for (const Adapters::Term& term : adapters_->terms({0, Linear::token_embd})) {
             ops_.push_back({.kind = Kind::add_column,
                             .work = d * term.a.rows,
@@ -109,7 +113,7 @@ infer::Residual CpuOps::begin(Address table_rows) {
                                   .scale = std::sqrt(float(width))}});
         const Tensor context = scratch("per-layer context", rows_, all);
         multiply(model_.per_layer_model_proj, {}, h, context);
-        inputs_ = scratch("per-layer inputs", rows_, all);
+        inputs_ = kept("per-layer inputs", rows_, all);
         ops_.push_back({.kind = Kind::layer_inputs,
                         .work = 4 * all,
                         .layer_inputs = {.context = rows_of(context),

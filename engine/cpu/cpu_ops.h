@@ -36,8 +36,9 @@ class CpuOps final : public infer::Ops {
         : model_(model), scratch_(scratch), adapters_(adapters), kept_(kept), rows_(rows) {}
 
     // h = √d · E[ids], and each layer's own inputs where the model has any; angles of the rows' positions. table_rows: where rows
-    // of the table of per-layer embeddings are put that is not in memory.
-    infer::Residual begin(Address table_rows);
+    // of the table of per-layer embeddings are put that is not in memory. soft: where rows of the stream are that no token stands
+    // for; 0: the tokens' rows are looked up.
+    infer::Residual begin(Address table_rows, Address soft = 0);
     // Soft-capped logits of rows of x.
     void head(gpu::Tensor x, gpu::Tensor logits);
     // y = W · x, of matrices that belong to no layer.

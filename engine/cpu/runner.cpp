@@ -12,10 +12,6 @@ using infer::Depth;
 
 namespace {
 
-// Rows of logits computed together, at most.
-constexpr uint32_t kLogitRows = 16;
-// Positions that a sliding layer keeps beyond its window: how far truncate() can go back without forgetting everything.
-constexpr uint32_t kSlack = 1024;
 // Multiplications between two looks at whether to stop: some 10 ms.
 constexpr uint64_t kSliceWork = 100'000'000;
 // Bytes of the state that are handed out at a time.
@@ -69,6 +65,7 @@ Result<Runner::Program> Runner::placed(CpuOps&& ops) {
 }
 
 Status Runner::record() {
+    soft_ = nullptr;
     recorded_.emplace(model_->heap());
     const infer::LayerSource source{.config = config(),
                                     .table = model_->table(),

@@ -13,6 +13,9 @@
 
 namespace lapidary::cpu {
 
+struct SoftLayers;
+struct SoftPiece;
+
 class Runner final : public lapidary::Runner {
   public:
     // Of a model of embeddings an encoder. The heap under the model lives longer than the runner.
@@ -24,6 +27,8 @@ class Runner final : public lapidary::Runner {
     void truncate(uint32_t length) override;
     Task<Result<std::vector<float>>> run(std::span<const int32_t> tokens, LogitsWanted wanted,
                                          Breathe breathe) override;
+    [[nodiscard]] bool takes_soft_tokens() const override { return true; }
+    Task<Result<std::vector<float>>> run_soft(SoftTokens soft, LogitsWanted wanted, Breathe breathe) override;
     Task<Status> embed(std::span<const std::vector<int32_t>> texts, OnEmbedded take, Breathe breathe) override;
 
     [[nodiscard]] std::string state_layout() const override { return "CPU, f32"; }
@@ -34,6 +39,11 @@ class Runner final : public lapidary::Runner {
     Task<Status> set_adapters(std::span<const lora::Active> active) override;
 
   private:
+    // Rows of logits computed together, at most.
+    static constexpr uint32_t kLogitRows = 16;
+    // Positions that a sliding layer keeps beyond its window: how far truncate() can go back without forgetting everything.
+    static constexpr uint32_t kSlack = 1024;
+
     struct Program {
         std::vector<Op> ops;
         Address at = 0;
@@ -57,6 +67,13 @@ class Runner final : public lapidary::Runner {
     [[nodiscard]] Status check(std::span<const int32_t> tokens) const;
     Task<Result<std::vector<float>>> mean_state(std::span<const int32_t> tokens, const Breathe& breathe);
     Task<Status> run_block(std::span<const int32_t> tokens, infer::Depth depth, Breathe breathe);
+    // soft.cpp
+    Task<Result<std::vector<float>>> run_soft_blocks(SoftTokens soft, LogitsWanted wanted, Breathe breathe);
+    Task<Status> run_soft_layers(SoftTokens soft, const Breathe& breathe);
+    Status record_soft(uint32_t pieces);
+    Status record_piece(SoftPiece& piece);
+    Task<Result<std::vector<float>>> soft_logits(uint32_t first, uint32_t count, Breathe breathe);
+
     Task<Status> execute(const Program& program, uint32_t count, Breathe breathe);
     std::vector<float> read(const gpu::Tensor& from, uint32_t rows) const;
     // What so many positions have in the caches, in pieces that lie next to each other.
@@ -78,6 +95,7 @@ class Runner final : public lapidary::Runner {
     // With the adapters in use; what they were recorded with.
     std::optional<Blocks> recorded_;
     Program keys_and_values_, all_, head_;
+    std::shared_ptr<SoftLayers> soft_;  // null: there have been no soft tokens yet
     uint32_t position_ = 0;
     uint32_t furthest_ = 0;  // the highest position written since the last time everything was forgotten
 };

@@ -42,12 +42,6 @@ Task<Status> Session::use(std::vector<lora::Active> adapters) {
     co_return Status{};
 }
 
-Task<Status> Session::run_on(std::unique_ptr<Runner> runner) {
-    runner_ = std::move(runner);
-    reset();
-    co_return co_await use(std::exchange(adapters_, {}));
-}
-
 Task<Status> Session::restore(std::vector<int32_t> tokens, GetState get) {
     reset();
     CO_TRY(co_await runner_->load_state(tokens, std::move(get)));

@@ -96,8 +96,6 @@ class Session {
     Session(std::unique_ptr<Runner> runner, Clock clock) : runner_(std::move(runner)), clock_(std::move(clock)) {}
 
     [[nodiscard]] Runner& runner() { return *runner_; }
-    // Forgets what was read, and goes on with another runner of the same model.
-    Task<Status> run_on(std::unique_ptr<Runner> runner);
     [[nodiscard]] std::span<const int32_t> tokens() const { return tokens_; }
 
     // Makes the runner hold `prompt`, reusing the longest common beginning, and goes on from there.
