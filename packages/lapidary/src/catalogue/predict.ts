@@ -105,7 +105,7 @@ export function weightOf(fileName: string, bytes: number): Weight {
 /**
  * The one to offer: the largest that answers questions, fits with memory left, and is written with ten tokens a second
  * or more; where nobody can tell how fast it would be, the largest for phones that fits: on a CPU that is Gemma 3 1B, which one thread
- * writes at reading pace (docs/performance.md). Undefined when nothing does.
+ * writes as fast as one reads (docs/performance.md). Undefined when nothing does.
  */
 export function recommend(entries: readonly CatalogueEntry[], device: Device): CatalogueEntry | undefined {
     const able = entries
