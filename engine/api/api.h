@@ -211,6 +211,11 @@ class Api {
     Result<std::shared_ptr<OpenMedia>> media_of(Id media) const;
     uint32_t keep_media(std::shared_ptr<OpenMedia> media);
     // Through the tower, unless it was there before.
+    // Takes those that are on the GPU from there, until they are needed again; whether there were any.
+    bool release_towers();
+    Task<Status> load_cpu_towers(OpenProjector& projector, Cancel cancel);
+    Task<Result<std::vector<float>>> seen(const OpenMedia& media, towers::Listener listener, Cancel cancel);
+    Task<Result<std::vector<float>>> heard(const OpenMedia& media, towers::Listener listener, Cancel cancel);
     Task<Result<infer::SoftPart::Rows>> soft_tokens(std::shared_ptr<OpenMedia> media, towers::Listener listener,
                                                     Cancel cancel);
     // A picture or a sound as a prompt of this session holds it. It is encoded when the session has to see it.

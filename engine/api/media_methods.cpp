@@ -12,6 +12,7 @@
 #include "image/look.h"
 #include "image/video.h"
 #include "towers/audio_forward.h"
+#include "towers/work.h"
 
 namespace lapidary::api {
 namespace {
@@ -107,9 +108,12 @@ Task<Result<Reply>> Api::projector_open(Call& call) {
         co_return fail(Code::invalid_argument, "'activation' must be 'gelu' or 'quick-gelu'");
     }
     open->activation = args.activation == "gelu" ? towers::Activation::gelu : towers::Activation::quick_gelu;
-    open->backend = args.backend.empty() ? "cpu" : args.backend;
-    if (open->backend != "cpu") {
-        co_return fail(Code::unsupported, "towers compute on the backend 'cpu' only");
+    const bool beside_gpu = model != nullptr && model->gpu_weights != nullptr;
+    open->backend = !args.backend.empty() ? args.backend : beside_gpu ? "gpu" : "cpu";
+    if (open->backend == "gpu") {
+        if (device_ == nullptr) co_return fail(Code::unsupported, "there is no WebGPU here: use the CPU backend");
+        CO_TRY(co_await device_->open({}, call.cancel));
+        open->variant = beside_gpu ? model->gpu_weights->choice().variant : infer::wanted_variant(device_->info());
     }
     const std::vector<towers::Weight> weights = open->weights();
     open->digest = CO_TRY(co_await digest_of(open->file->file, weights, call.cancel)) + uint64_t(open->activation);
@@ -248,28 +252,83 @@ Task<Result<Reply>> Api::media_prepared(Call& call) {
                     bytes_of(all));
 }
 
+bool Api::release_towers() {
+    bool any = false;
+    for (const auto& [id, projector] : projectors_) {
+        any = any || projector->gpu_vision != nullptr || projector->gpu_audio != nullptr;
+        projector->gpu_vision = nullptr;
+        projector->gpu_audio = nullptr;
+    }
+    return any;
+}
+
+Task<Status> Api::load_cpu_towers(OpenProjector& projector, Cancel cancel) {
+    if (projector.cpu_weights != nullptr) co_return Status{};
+    const std::vector<towers::Weight> all = projector.weights();
+    projector.cpu_weights =
+        CO_TRY(co_await reference::Weights::load(projector.file->file, towers::to_load(all), nullptr, cancel));
+    co_return Status{};
+}
+
+Task<Result<std::vector<float>>> Api::seen(const OpenMedia& media, towers::Listener listener, Cancel cancel) {
+    OpenProjector& projector = *media.projector;
+    const towers::Vision& vision = *projector.towers.vision;
+    const towers::Shown shown{media.picture->size.width, media.picture->size.height, media.picture->rgb};
+    if (projector.backend == "gpu" && towers::GpuVision::can(vision, projector.activation)) {
+        if (projector.gpu_vision == nullptr) {
+            projector.gpu_vision = CO_TRY(co_await towers::GpuVision::load(
+                *device_, projector.variant, projector.file->file, vision, nullptr, cancel));
+        }
+        const auto tower = projector.gpu_vision;
+        co_return co_await tower->run(shown, std::move(listener), cancel);
+    }
+    CO_TRY(co_await load_cpu_towers(projector, cancel));
+    const towers::VisionForward tower(vision, projector.cpu_weights, projector.activation);
+    co_return co_await tower.run(shown, std::move(listener));
+}
+
+Task<Result<std::vector<float>>> Api::heard(const OpenMedia& media, towers::Listener listener, Cancel cancel) {
+    OpenProjector& projector = *media.projector;
+    const towers::Audio& audio = *projector.towers.audio;
+    std::shared_ptr<const towers::AudioForward> tower;
+    if (projector.backend == "gpu") {
+        if (projector.gpu_audio == nullptr) {
+            projector.gpu_audio = CO_TRY(
+                co_await towers::gpu_audio(*device_, projector.variant, projector.file->file, audio, nullptr, cancel));
+        }
+        tower = projector.gpu_audio;
+    } else {
+        CO_TRY(co_await load_cpu_towers(projector, cancel));
+        tower = std::make_shared<const towers::AudioForward>(audio, projector.cpu_weights);
+    }
+    std::vector<float> soft;
+    for (uint32_t piece = 0; piece < pieces_of(media); ++piece) {
+        const std::vector<float> heard = piece_of(media, piece);
+        const std::vector<float> some = CO_TRY(co_await tower->run(heard, listener));
+        soft.insert(soft.end(), some.begin(), some.end());
+    }
+    co_return soft;
+}
+
 Task<Result<infer::SoftPart::Rows>> Api::soft_tokens(std::shared_ptr<OpenMedia> media, towers::Listener listener,
                                                      Cancel cancel) {
     if (media->soft != nullptr) co_return media->soft;
-    OpenProjector& projector = *media->projector;
-    if (projector.cpu_weights == nullptr) {
-        const std::vector<towers::Weight> all = projector.weights();
-        projector.cpu_weights =
-            CO_TRY(co_await reference::Weights::load(projector.file->file, towers::to_load(all), nullptr, cancel));
-    }
-    std::vector<float> soft;
-    if (media->picture) {
-        const image::Picture& picture = *media->picture;
-        const towers::VisionForward tower(*projector.towers.vision, projector.cpu_weights, projector.activation);
-        soft = CO_TRY(co_await tower.run({picture.size.width, picture.size.height, picture.rgb}, listener));
-    } else {
-        const towers::AudioForward tower(*projector.towers.audio, projector.cpu_weights);
-        for (uint32_t piece = 0; piece < pieces_of(*media); ++piece) {
-            const std::vector<float> heard = piece_of(*media, piece);
-            const std::vector<float> some = CO_TRY(co_await tower.run(heard, listener));
-            soft.insert(soft.end(), some.begin(), some.end());
+    const OpenProjector& projector = *media->projector;
+    const auto encoded = [&] {
+        return media->picture ? seen(*media, listener, cancel) : heard(*media, listener, cancel);
+    };
+    auto made = co_await encoded();
+    if (!made && made.error().code == Code::out_of_memory && projector.backend == "gpu") {
+        // The other tower, and what other pictures left.
+        if (release_towers()) made = co_await encoded();
+        if (!made && made.error().code == Code::out_of_memory) {
+            co_return fail(Code::out_of_memory,
+                           "the GPU has no room for the model's {} beside the model ({}): a smaller budget for "
+                           "pictures, a shorter context or a smaller model leaves more",
+                           media->picture ? "eyes" : "ears", made.error().message);
         }
     }
+    std::vector<float> soft = CO_TRY(std::move(made));
     if (soft.size() != size_t{media->tokens} * projector.width()) {
         co_return fail(Code::internal, "{} numbers are not {} soft tokens", soft.size(), media->tokens);
     }
@@ -291,9 +350,15 @@ Task<Result<Reply>> Api::media_encode(Call& call) {
     const double started = host_.now();
     const auto soft = CO_TRY(co_await soft_tokens(
         media, {.breathe = breathe_for(call), .progress = progress_of(call), .trace = nullptr}, call.cancel));
+    const towers::Projector& towers = media->projector->towers;
     co_return reply(
-        MediaEncodeResult{
-            .tokens = media->tokens, .width = media->projector->width(), .ms = known ? 0 : host_.now() - started},
+        MediaEncodeResult{.tokens = media->tokens,
+                          .width = media->projector->width(),
+                          .ms = known ? 0 : host_.now() - started,
+                          .operations = media->picture
+                                            ? towers::operations_of_picture(*towers.vision, media->picture->size.width,
+                                                                            media->picture->size.height)
+                                            : towers::operations_of_sound(*towers.audio, media->tokens)},
         bytes_of(*soft));
 }
 

@@ -9,6 +9,8 @@
 #include "audio/resample.h"
 #include "image/resize.h"
 #include "infer/session.h"
+#include "towers/gpu/gpu_audio.h"
+#include "towers/gpu/gpu_vision.h"
 #include "towers/projector.h"
 #include "towers/vision_forward.h"
 
@@ -21,8 +23,12 @@ struct OpenProjector {
     std::string backend;
     uint64_t digest = 0;  // of what makes it another one
 
+    kernels::Variant variant;  // of what it runs on the GPU
+
     // Null until something goes through it.
     std::shared_ptr<const reference::Weights> cpu_weights;
+    std::shared_ptr<const towers::GpuVision> gpu_vision;
+    std::shared_ptr<const towers::AudioForward> gpu_audio;
 
     [[nodiscard]] uint32_t width() const;  // of a soft token
     [[nodiscard]] std::vector<towers::Weight> weights() const;

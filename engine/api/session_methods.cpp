@@ -75,7 +75,12 @@ Task<Result<Reply>> Api::session_create(Call& call) {
     const int64_t longest = CO_TRY(model->config())->context_length;
     const int64_t context = args.context.value_or(std::min<int64_t>(kDefaultContext, longest));
     CO_TRY(check_between("context", context, 1, longest));
-    auto open = CO_TRY(co_await new_session(call, *model, uint32_t(context), args));
+    auto made = co_await new_session(call, *model, uint32_t(context), args);
+    // Towers can be loaded again; a conversation comes first.
+    if (!made && made.error().code == Code::out_of_memory && has_everything() && release_towers()) {
+        made = co_await new_session(call, *model, uint32_t(context), args);
+    }
+    auto open = CO_TRY(std::move(made));
     open->model = model;
     const uint32_t id = ++last_id_;
     sessions_.emplace(id, std::move(open));

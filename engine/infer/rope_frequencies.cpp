@@ -21,14 +21,14 @@ void append_rate(double radians, std::vector<float>& out) {
     out.insert(out.end(), {float(first), float(second), float(turns - first - second), 0.0f});
 }
 
+}  // namespace
+
 std::vector<float> rates_of(const std::vector<double>& frequencies) {
     std::vector<float> out;
     // Frequencies that stand for "never turns" are below what a float can hold: zero.
     for (const double f : frequencies) append_rate(f < 1e-20 ? 0.0 : f, out);
     return out;
 }
-
-}  // namespace
 
 Result<RopeFrequencies> rope_frequencies(kernels::Resources& resources, const GpuModel& model) {
     constexpr size_t kGrain = 2 * kernels::kBindingAlignment / sizeof(float);

@@ -1,6 +1,8 @@
 // How fast each pair of a head's elements rotates, as the kernels want it: revolutions a position, in three parts.
 #pragma once
 
+#include <vector>
+
 #include "infer/gpu_model.h"
 #include "kernels/resources.h"
 
@@ -17,6 +19,9 @@ struct RopeFrequencies {
         return {.at = {table.at.buffer, part.offset / 2, part.size / 2}};
     }
 };
+
+// Angles a position as kernels want them: in revolutions, each as three numbers that add up to it, and a zero.
+std::vector<float> rates_of(const std::vector<double>& frequencies);
 
 Result<RopeFrequencies> rope_frequencies(kernels::Resources& resources, const GpuModel& model);
 

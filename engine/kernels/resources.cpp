@@ -62,10 +62,11 @@ Result<std::vector<gpu::Id>> Resources::scratch_buffers(std::span<const Dispatch
 }
 
 gpu::Id Resources::pipeline(const Dispatch& wanted) const {
-    return pipelines_.at(wanted.key());
+    return (pipelines_of_ != nullptr ? pipelines_of_ : this)->pipelines_.at(wanted.key());
 }
 
 Task<Status> Resources::make_pipelines(std::span<const Dispatch> wanted, Cancel cancel) {
+    if (pipelines_of_ != nullptr) co_return co_await pipelines_of_->make_pipelines(wanted, std::move(cancel));
     // Enough to keep a compiler with many threads busy.
     constexpr size_t kAtOnce = 16;
     std::map<std::string, const Dispatch*> missing;

@@ -21,9 +21,9 @@ std::vector<float> joined(std::initializer_list<std::vector<float>> arrays);
 
 class Resources {
   public:
-    // The variant is what its pipelines are made in.
-    explicit Resources(gpu::Device& device, Variant variant, uint32_t compute_units = 0)
-        : device_(device), variant_(variant), compute_units_(compute_units) {}
+    // The variant is what its pipelines are made in. `pipelines`: whose they are, if others live longer.
+    explicit Resources(gpu::Device& device, Variant variant, uint32_t compute_units = 0, Resources* pipelines = nullptr)
+        : device_(device), variant_(variant), compute_units_(compute_units), pipelines_of_(pipelines) {}
     ~Resources();
     Resources(const Resources&) = delete;
     Resources& operator=(const Resources&) = delete;
@@ -55,6 +55,7 @@ class Resources {
     gpu::Device& device_;
     Variant variant_;
     uint32_t compute_units_;
+    Resources* pipelines_of_;  // null: its own
     std::vector<gpu::Id> ids_;
     std::map<std::string, gpu::Id> pipelines_;
     gpu::Binding words_;

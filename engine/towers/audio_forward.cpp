@@ -10,6 +10,9 @@
 namespace lapidary::towers {
 namespace {
 
+// That a convolution takes together: what it sees of them is nine times as large as they are.
+constexpr size_t kMoments = 64;
+
 float sigmoid(float x) {
     return 1.0f / (1.0f + std::exp(-x));
 }
@@ -45,10 +48,10 @@ std::vector<float> distance_waves(uint32_t width) {
     return out;
 }
 
-Task<Result<std::vector<float>>> AudioForward::linear(const Linear& linear, std::span<const float> x,
-                                                      const Breathe& breathe) const {
-    const ClippedMatrix w = CO_TRY(loaded(linear, *weights_));
-    co_return co_await apply(w, x, breathe);
+Task<Result<std::vector<float>>> AudioForward::product(const Weight& weight, std::span<const float> x,
+                                                       const Breathe& breathe) const {
+    const Linear linear = unclipped(weight);
+    co_return co_await products_->apply(linear, x, breathe);
 }
 
 std::vector<float> AudioForward::normed(std::span<const float> x, const Weight& norm) const {
@@ -61,12 +64,11 @@ std::vector<float> AudioForward::normed(std::span<const float> x, const Weight& 
 Task<Result<std::vector<float>>> AudioForward::run(std::span<const float> input, Listener listener) const {
     const AudioConfig& config = tower_.config;
     const AudioTable& table = tower_.table;
-    const Matrix projection = weights_->matrix(table.projection);
     if (config.kind == AudioKind::gemma4ua) {
         std::vector<float> frames(input.begin(), input.end());
         frames.resize(size_t(audio_tokens(config, input.size())) * config.frame);
         reference::rms_norm(frames, {}, config.frame, config.norm_epsilon, frames);
-        co_return co_await apply(projection, frames, listener.breathe);
+        co_return co_await product(table.projection, frames, listener.breathe);
     }
     std::vector<float> x(input.begin(), input.end());
     uint32_t before = 1;
@@ -76,20 +78,19 @@ Task<Result<std::vector<float>>> AudioForward::run(std::span<const float> input,
         before = uint32_t(conv.weight.rows);
         bins /= 2;
     }
-    x = CO_TRY(co_await apply(weights_->matrix(table.input_projection), x, listener.breathe));
+    x = CO_TRY(co_await product(table.input_projection, x, listener.breathe));
     listener.tell("sub", x);
     for (uint32_t i = 0; i < table.layers.size(); ++i) {
         CO_TRY(co_await layer(table.layers[i], x, listener.breathe));
         if (i == 0) listener.tell("layer0", x);
         if (listener.progress) listener.progress(i + 1, table.layers.size());
     }
-    std::vector<float> z =
-        CO_TRY(co_await apply(weights_->matrix(table.output_projection.weight), x, listener.breathe));
+    std::vector<float> z = CO_TRY(co_await product(table.output_projection.weight, x, listener.breathe));
     const std::vector<float> bias = weights_->vector(table.output_projection.bias);
     for (size_t i = 0; i < z.size() && !bias.empty(); ++i) z[i] += bias[i % bias.size()];
     listener.tell("enc", z);
     reference::rms_norm(z, {}, config.projected, config.norm_epsilon, z);
-    co_return co_await apply(projection, z, listener.breathe);
+    co_return co_await product(table.projection, z, listener.breathe);
 }
 
 // x: [time, bins, before] → [time / 2, bins / 2, channels], rounded up: 3 × 3 with a stride of 2 and zeros around, a norm over the
@@ -99,14 +100,17 @@ Task<Result<std::vector<float>>> AudioForward::convolved(const AudioTable::Convo
                                                          const Breathe& breathe) const {
     const size_t time = x.size() / (size_t{bins} * before);
     const size_t half = bins / 2;
-    const Matrix w = weights_->matrix(conv.weight);
     const std::vector<float> norm = weights_->vector(conv.norm);
+    const auto moments = size_t(halved(time));
     std::vector<float> out;
-    std::vector<float> seen(half * size_t(w.cols));  // of every result of a moment: [channel, time, frequency]
-    std::vector<float> made(half * size_t(w.rows));
-    for (size_t t = 0; t < halved(time); ++t) {
+    std::vector<float> seen;  // of every result of some moments: [channel, time, frequency]
+    for (size_t first = 0; first < moments; first += kMoments) {
+        const size_t some = std::min(kMoments, moments - first);
+        seen.assign(some * half * size_t(conv.weight.cols), 0.0f);
         size_t at = 0;
-        for (size_t f = 0; f < half; ++f) {
+        for (size_t result = 0; result < some * half; ++result) {
+            const size_t t = first + result / half;
+            const size_t f = result % half;
             for (size_t c = 0; c < before; ++c) {
                 for (size_t tap = 0; tap < 9; ++tap) {
                     const size_t from_t = 2 * t + tap / 3;  // one more than the place
@@ -116,10 +120,9 @@ Task<Result<std::vector<float>>> AudioForward::convolved(const AudioTable::Convo
                 }
             }
         }
-        reference::matmul(w, seen, made);
+        std::vector<float> made = CO_TRY(co_await product(conv.weight, seen, breathe));
         layer_norm(made, norm, {}, tower_.config.norm_epsilon);
         for (const float v : made) out.push_back(std::max(v, 0.0f));
-        if (breathe) CO_TRY(co_await breathe());
     }
     co_return out;
 }
@@ -127,7 +130,7 @@ Task<Result<std::vector<float>>> AudioForward::convolved(const AudioTable::Convo
 Task<Status> AudioForward::layer(const AudioLayer& layer, std::span<float> x, const Breathe& breathe) const {
     CO_TRY(co_await feed_forward(layer.ffn1, x, breathe));
     const std::vector<float> attended = CO_TRY(co_await attention(layer, normed(x, layer.attn_pre_norm), breathe));
-    reference::add_rms_norm(CO_TRY(co_await linear(layer.out, attended, breathe)),
+    reference::add_rms_norm(CO_TRY(co_await products_->apply(layer.out, attended, breathe)),
                             weights_->vector(layer.attn_post_norm), tower_.config.norm_epsilon, x);
     CO_TRY(co_await convolution(layer, x, breathe));
     CO_TRY(co_await feed_forward(layer.ffn2, x, breathe));
@@ -138,9 +141,9 @@ Task<Status> AudioForward::layer(const AudioLayer& layer, std::span<float> x, co
 // x += rms(down · silu(up · rms(x))) / 2
 Task<Status> AudioForward::feed_forward(const FeedForward& ffn, std::span<float> x, const Breathe& breathe) const {
     const std::vector<float> in = normed(x, ffn.norm);
-    std::vector<float> up = CO_TRY(co_await linear(ffn.up, in, breathe));
+    std::vector<float> up = CO_TRY(co_await products_->apply(ffn.up, in, breathe));
     for (float& v : up) v *= sigmoid(v);
-    const std::vector<float> y = normed(CO_TRY(co_await linear(ffn.down, up, breathe)), ffn.post_norm);
+    const std::vector<float> y = normed(CO_TRY(co_await products_->apply(ffn.down, up, breathe)), ffn.post_norm);
     for (size_t i = 0; i < y.size(); ++i) x[i] += 0.5f * y[i];
     co_return Status{};
 }
@@ -151,14 +154,14 @@ Task<Result<std::vector<float>>> AudioForward::attention(const AudioLayer& layer
     const AudioConfig& config = tower_.config;
     const size_t d = config.width;
     const size_t hd = config.head_dim;
-    std::vector<float> q = CO_TRY(co_await linear(layer.q, x, breathe));
-    std::vector<float> k = CO_TRY(co_await linear(layer.k, x, breathe));
-    const std::vector<float> v = CO_TRY(co_await linear(layer.v, x, breathe));
+    std::vector<float> q = CO_TRY(co_await products_->apply(layer.q, x, breathe));
+    std::vector<float> k = CO_TRY(co_await products_->apply(layer.k, x, breathe));
+    const std::vector<float> v = CO_TRY(co_await products_->apply(layer.v, x, breathe));
     const std::vector<float> per_dim = weights_->vector(layer.per_dim_scale);
     for (size_t i = 0; i < q.size(); ++i) q[i] *= query_scale(config) * per_dim[i % hd];
     for (float& value : k) value *= key_scale();
     const std::vector<float> waves = distance_waves(config.width);
-    const std::vector<float> far = CO_TRY(co_await apply(weights_->matrix(layer.k_rel), waves, breathe));
+    const std::vector<float> far = CO_TRY(co_await product(layer.k_rel, waves, breathe));
 
     std::vector<float> out(x.size());
     for (size_t i = 0; i < x.size() / d; ++i) {
@@ -185,7 +188,8 @@ Task<Result<std::vector<float>>> AudioForward::attention(const AudioLayer& layer
 Task<Status> AudioForward::convolution(const AudioLayer& layer, std::span<float> x, const Breathe& breathe) const {
     const size_t d = tower_.config.width;
     const size_t taps = tower_.config.kernel;
-    const std::vector<float> both = CO_TRY(co_await linear(layer.conv_pw1, normed(x, layer.conv_norm), breathe));
+    const std::vector<float> both =
+        CO_TRY(co_await products_->apply(layer.conv_pw1, normed(x, layer.conv_norm), breathe));
     std::vector<float> gated(x.size());
     for (size_t i = 0; i < gated.size(); ++i) {
         const size_t row = i / d * 2 * d;
@@ -203,7 +207,7 @@ Task<Status> AudioForward::convolution(const AudioLayer& layer, std::span<float>
     }
     heard = normed(heard, layer.norm_conv);
     for (float& v : heard) v *= sigmoid(v);
-    const std::vector<float> y = CO_TRY(co_await linear(layer.conv_pw2, heard, breathe));
+    const std::vector<float> y = CO_TRY(co_await products_->apply(layer.conv_pw2, heard, breathe));
     for (size_t i = 0; i < y.size(); ++i) x[i] += y[i];
     co_return Status{};
 }

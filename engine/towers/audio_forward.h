@@ -1,9 +1,10 @@
-// The towers that hear, on the CPU in f32: from log-mel features, or the waveform itself, to soft tokens. Slow and obvious.
+// The towers that hear, in f32: from log-mel features, or the waveform itself, to soft tokens. Slow and obvious.
 #pragma once
 
 #include <memory>
 
 #include "towers/linear.h"
+#include "towers/products.h"
 #include "towers/projector.h"
 
 namespace lapidary::towers {
@@ -23,8 +24,12 @@ std::vector<float> distance_waves(uint32_t width);
 
 class AudioForward {
   public:
-    AudioForward(Audio tower, std::shared_ptr<const reference::Weights> weights)
-        : tower_(std::move(tower)), weights_(std::move(weights)) {}
+    // With other products than the CPU's, the weights need to be those that nothing is multiplied with.
+    AudioForward(Audio tower, std::shared_ptr<const reference::Weights> weights,
+                 std::shared_ptr<const Products> products = nullptr)
+        : tower_(std::move(tower)),
+          weights_(std::move(weights)),
+          products_(products != nullptr ? std::move(products) : cpu_products(weights_)) {}
 
     // input: [frames, mel_bins] (gemma4a), or samples at 16 kHz (gemma4ua). → [tokens, output]
     [[nodiscard]] Task<Result<std::vector<float>>> run(std::span<const float> input, Listener listener) const;
@@ -38,12 +43,13 @@ class AudioForward {
     [[nodiscard]] Task<Result<std::vector<float>>> attention(const AudioLayer& layer, std::span<const float> x,
                                                              const Breathe& breathe) const;
     [[nodiscard]] Task<Status> convolution(const AudioLayer& layer, std::span<float> x, const Breathe& breathe) const;
-    [[nodiscard]] Task<Result<std::vector<float>>> linear(const Linear& linear, std::span<const float> x,
-                                                          const Breathe& breathe) const;
+    [[nodiscard]] Task<Result<std::vector<float>>> product(const Weight& weight, std::span<const float> x,
+                                                           const Breathe& breathe) const;
     [[nodiscard]] std::vector<float> normed(std::span<const float> x, const Weight& norm) const;
 
     Audio tower_;
     std::shared_ptr<const reference::Weights> weights_;
+    std::shared_ptr<const Products> products_;
 };
 
 }  // namespace lapidary::towers

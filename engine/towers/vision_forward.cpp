@@ -55,10 +55,8 @@ std::vector<float> patches_of(const VisionConfig& config, const Shown& shown) {
     return out;
 }
 
-Task<Result<std::vector<float>>> VisionForward::linear(const Linear& linear, std::span<const float> x,
-                                                       const Breathe& breathe) const {
-    const ClippedMatrix w = CO_TRY(loaded(linear, *weights_));
-    co_return co_await apply(w, x, breathe);
+std::vector<double> turning_rates(const VisionConfig& config) {
+    return reference::rope_frequencies(config.head_dim / 2, kRopeBase, {});
 }
 
 std::vector<float> VisionForward::normed(std::span<const float> x, const Weight& norm) const {
@@ -69,15 +67,20 @@ std::vector<float> VisionForward::normed(std::span<const float> x, const Weight&
 }
 
 Task<Result<std::vector<float>>> VisionForward::run(Shown shown, Listener listener) const {
-    const VisionConfig& config = tower_.config;
     const VisionTable& table = tower_.table;
-    CO_TRY(check_shown(config, shown.width, shown.height));
     std::vector<float> h = CO_TRY(co_await embedded(shown, listener));
     for (uint32_t i = 0; i < table.layers.size(); ++i) {
         CO_TRY(co_await layer(table.layers[i], shown, h, listener.breathe));
         if (i == 0) listener.tell("layer0", h);
         if (listener.progress) listener.progress(i + 1, table.layers.size());
     }
+    co_return co_await finished(shown, std::move(h), listener);
+}
+
+Task<Result<std::vector<float>>> VisionForward::finished(Shown shown, std::vector<float> h,
+                                                         const Listener& listener) const {
+    const VisionConfig& config = tower_.config;
+    const VisionTable& table = tower_.table;
     if (config.kind == VisionKind::gemma4v) {
         listener.tell("last", h);
         h = pooled(shown, h);
@@ -89,20 +92,21 @@ Task<Result<std::vector<float>>> VisionForward::run(Shown shown, Listener listen
         for (size_t i = 0; i < h.size(); ++i) h[i] = (h[i] - bias[i % bias.size()]) * scale[i % scale.size()];
     }
     reference::rms_norm(h, {}, config.width, kProjectionEpsilon, h);
-    co_return co_await linear(table.projection, h, listener.breathe);
+    co_return co_await products_->apply(table.projection, h, listener.breathe);
 }
 
-// What patches become, with their positions. [patches, width]
 Task<Result<std::vector<float>>> VisionForward::embedded(Shown shown, const Listener& listener) const {
     const VisionConfig& config = tower_.config;
     const VisionTable& table = tower_.table;
+    CO_TRY(check_shown(config, shown.width, shown.height));
     const bool unified = config.kind == VisionKind::gemma4uv;
     const auto norm = [&](const Affine& affine, std::span<float> x) {
         layer_norm(x, weights_->vector(affine.weight), weights_->vector(affine.bias), config.norm_epsilon);
     };
     std::vector<float> values = patches_of(config, shown);
     if (unified) norm(table.patch_norm[0], values);
-    std::vector<float> h = CO_TRY(co_await apply(weights_->matrix(table.patch_embd.weight), values, listener.breathe));
+    const Linear patch_embd = unclipped(table.patch_embd.weight);
+    std::vector<float> h = CO_TRY(co_await products_->apply(patch_embd, values, listener.breathe));
     if (unified) {
         const std::vector<float> bias = weights_->vector(table.patch_embd.bias);
         for (size_t i = 0; i < h.size() && !bias.empty(); ++i) h[i] += bias[i % bias.size()];
@@ -110,13 +114,14 @@ Task<Result<std::vector<float>>> VisionForward::embedded(Shown shown, const List
         listener.tell("patch", h);
     }
     const uint32_t nx = shown.width / config.patch;
-    const Matrix positions = weights_->matrix(table.position_embd);
-    std::vector<float> row(config.width);
-    for (size_t patch = 0; patch < h.size() / config.width; ++patch) {
-        for (const uint64_t at : {uint64_t(patch % nx), config.positions + uint64_t(patch / nx)}) {
-            positions.decode_row(at, row);
-            for (size_t i = 0; i < row.size(); ++i) h[patch * config.width + i] += row[i];
-        }
+    const uint32_t ny = shown.height / config.patch;
+    const std::vector<float> across = CO_TRY(co_await products_->rows(table.position_embd, 0, nx));
+    const std::vector<float> down = CO_TRY(co_await products_->rows(table.position_embd, config.positions, ny));
+    for (size_t at = 0; at < h.size(); ++at) {
+        const size_t patch = at / config.width;
+        const size_t i = at % config.width;
+        h[at] += across[patch % nx * config.width + i];
+        h[at] += down[patch / nx * config.width + i];
     }
     if (unified) {
         norm(table.patch_norm[2], h);
@@ -133,14 +138,14 @@ Task<Status> VisionForward::layer(const VisionLayer& layer, Shown shown, std::sp
     const float eps = tower_.config.norm_epsilon;
     const std::vector<float> x = normed(h, layer.ln1);
     const std::vector<float> attended = CO_TRY(co_await attention(layer, shown, x, breathe));
-    reference::add_rms_norm(CO_TRY(co_await linear(layer.out, attended, breathe)),
+    reference::add_rms_norm(CO_TRY(co_await products_->apply(layer.out, attended, breathe)),
                             weights_->vector(layer.attn_post_norm), eps, h);
     const std::vector<float> u = normed(h, layer.ln2);
-    std::vector<float> gate = CO_TRY(co_await linear(layer.gate, u, breathe));
-    const std::vector<float> up = CO_TRY(co_await linear(layer.up, u, breathe));
+    std::vector<float> gate = CO_TRY(co_await products_->apply(layer.gate, u, breathe));
+    const std::vector<float> up = CO_TRY(co_await products_->apply(layer.up, u, breathe));
     for (size_t i = 0; i < gate.size(); ++i) gate[i] = activated(gate[i], activation_) * up[i];
-    reference::add_rms_norm(CO_TRY(co_await linear(layer.down, gate, breathe)), weights_->vector(layer.ffn_post_norm),
-                            eps, h);
+    reference::add_rms_norm(CO_TRY(co_await products_->apply(layer.down, gate, breathe)),
+                            weights_->vector(layer.ffn_post_norm), eps, h);
     if (layer.out_scale.present()) {
         const float scale = weights_->vector(layer.out_scale)[0];
         for (float& v : h) v *= scale;
@@ -152,9 +157,9 @@ Task<Status> VisionForward::layer(const VisionLayer& layer, Shown shown, std::sp
 Task<Result<std::vector<float>>> VisionForward::attention(const VisionLayer& layer, Shown shown,
                                                           std::span<const float> x, const Breathe& breathe) const {
     const VisionConfig& config = tower_.config;
-    std::vector<float> q = CO_TRY(co_await linear(layer.q, x, breathe));
-    std::vector<float> k = CO_TRY(co_await linear(layer.k, x, breathe));
-    std::vector<float> v = CO_TRY(co_await linear(layer.v, x, breathe));
+    std::vector<float> q = CO_TRY(co_await products_->apply(layer.q, x, breathe));
+    std::vector<float> k = CO_TRY(co_await products_->apply(layer.k, x, breathe));
+    std::vector<float> v = CO_TRY(co_await products_->apply(layer.v, x, breathe));
     reference::rms_norm(q, weights_->vector(layer.q_norm), config.head_dim, config.norm_epsilon, q);
     reference::rms_norm(k, weights_->vector(layer.k_norm), config.head_dim, config.norm_epsilon, k);
     reference::rms_norm(v, {}, config.head_dim, config.norm_epsilon, v);
@@ -175,7 +180,7 @@ Task<Result<std::vector<float>>> VisionForward::attention(const VisionLayer& lay
 void VisionForward::rotate(std::span<float> x, Shown shown) const {
     const VisionConfig& config = tower_.config;
     const uint32_t half = config.head_dim / 2;
-    const std::vector<double> frequencies = reference::rope_frequencies(half, kRopeBase, {});
+    const std::vector<double> frequencies = turning_rates(config);
     const uint32_t nx = shown.width / config.patch;
     for (size_t at = 0; at < x.size(); at += half) {
         const auto patch = uint32_t(at / config.width);

@@ -142,8 +142,10 @@ struct MediaEncodeResult {
     int64_t tokens = 0;
     int64_t width = 0;
     double ms = 0;
+    double operations = 0;
 };
 MESSAGE(MediaEncodeResult, MEMBER(tokens, "rows"), MEMBER(width, "numbers in a row"),
-        MEMBER(ms, "that the tower took; 0: it was known already"));
+        MEMBER(ms, "that the tower took; 0: it was known already"),
+        MEMBER(operations, "additions and multiplications that the tower has to do for it"));
 
 }  // namespace lapidary::api

@@ -55,6 +55,9 @@ std::span<const Suite> suites() {
         {wgsl::canvas_probabilities::module, canvas_cases::probabilities},
         {wgsl::canvas_places::module, canvas_cases::places},
         {wgsl::canvas_settle::module, canvas_cases::settle},
+        {wgsl::gemm::module, tower_cases::clipped_gemm},
+        {wgsl::patch_heads::module, tower_cases::patch_heads},
+        {wgsl::softmax_rows::module, tower_cases::softmax_rows},
     });
     return kSuites;
 }

@@ -46,6 +46,7 @@ namespace sample_pick_cases { std::vector<Case> all(); }
 namespace softcap_cases { std::vector<Case> all(); }
 namespace softmax_cases { std::vector<Case> softmax(); std::vector<Case> softmax_backward(); }
 namespace qk_norm_rope_cases { std::vector<Case> qk_norm_rope(); std::vector<Case> qk_norm_rope_backward(); }
+namespace tower_cases { std::vector<Case> clipped_gemm(); std::vector<Case> patch_heads(); std::vector<Case> softmax_rows(); }
 namespace to_limbs_cases { std::vector<Case> all(); }
 namespace expert_cases { std::vector<Case> expert_lists(); std::vector<Case> moe_route_backward(); }
 namespace rms_norm_cases { std::vector<Case> rms_norm(); std::vector<Case> rms_norm_backward(); }

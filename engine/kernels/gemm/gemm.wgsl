@@ -4,7 +4,7 @@
 // ty + kDown j. A step takes 32 weights of each row, decoded once into workgroup memory and used by all tokens of the
 // tile; what the next step needs is on its way meanwhile. Which tile a product gets: gemm_tiling.h.
 //   $epilogue   what is done with a result; with a gate, a thread's rows are gate's and up's in turn
-//   $rows       all rows of x, or those of each expert
+//   $rows       all rows of x, or those of each expert; and as what their elements are taken
 // grid: (tiles of tokens, outputs / kOutputs): neighbours share their weights.
 //# import lib/common, $weights, $epilogue, $rows
 override kCols: u32;
@@ -130,10 +130,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) t:
     var v2 = x[x2];
     var v3 = x[x3];
     for (var c = 0u; c < kChunks; c++) {
-        tile_x[to_x] = v0;
-        tile_x[to_x + 2u * kDown] = v1;
-        tile_x[to_x + 4u * kDown] = v2;
-        tile_x[to_x + 6u * kDown] = v3;
+        tile_x[to_x] = taken(v0);
+        tile_x[to_x + 2u * kDown] = taken(v1);
+        tile_x[to_x + 4u * kDown] = taken(v2);
+        tile_x[to_x + 6u * kDown] = taken(v3);
         if (2u * kTileRows >= kThreads || r < kTileRows) { put(to_w, unpacked_1(a)); }
         if (2u * kTileRows > kThreads) {
             if (r2 < kTileRows) { put(to_w + 8u * kDown, unpacked_1(b)); }

@@ -1103,6 +1103,8 @@ export type MediaEncodeResult = {
     width: number;
     /** That the tower took; 0: it was known already. */
     ms: number;
+    /** Additions and multiplications that the tower has to do for it. */
+    operations: number;
 };
 
 export type SessionCreateArgs = {

@@ -1,10 +1,14 @@
 // lapidary bench: how fast a model reads and writes here.
 import type { Command } from 'commander';
 import { LapidaryError, type Backend, type JsonObject, type KvFormat, type Model, type TablePlace } from 'lapidary';
+import { chooseBackend, nodeGpu, whyNoNodeGpu } from 'lapidary/node';
 import { accuracyOption, backendOption, cpuFlags, embeddingsOption, kvOption, loadWeights, threadsOption, type BackendFlag, type CpuFlags } from '../backend.js';
+import { benchTowers } from '../bench-towers.js';
 import { describeObject } from '../describe.js';
+import { UsageError } from '../errors.js';
 import type { Interrupts } from '../interrupt.js';
-import { modelHelp, withModel } from '../model-argument.js';
+import { mmprojHelp, withProjector } from '../media-items.js';
+import { modelHelp, withModel, type OpenModel } from '../model-argument.js';
 import { parseInteger } from '../numbers.js';
 import { ProgressLine } from '../terminal.js';
 
@@ -21,6 +25,9 @@ interface Flags extends CpuFlags {
     fresh?: boolean;
     train?: boolean;
     rank: number;
+    image?: number;
+    audio?: number;
+    mmproj?: string;
     checkpointing: boolean;
     json?: boolean;
 }
@@ -64,6 +71,17 @@ async function benchEmbeddings(
     return { texts_per_second: number / median, tokens_per_second: tokens / median, texts: number, tokens, longest };
 }
 
+/** Weights of a text model are not loaded for it. */
+async function printTowers(open: OpenModel, flags: Flags, signal: AbortSignal): Promise<void> {
+    const { image, audio, runs } = flags;
+    if (image !== undefined && audio !== undefined) throw new UsageError('give one of --image and --audio');
+    const { backend } = await chooseBackend(flags.backend, () => nodeGpu(), whyNoNodeGpu);
+    const measured = await withProjector(open, flags.mmproj, backend, signal, (projector) =>
+        benchTowers(open.engine, projector, backend, { image, audio, runs }, signal),
+    );
+    process.stdout.write(`${flags.json ? JSON.stringify(measured) : describeObject(measured).join('\n')}\n`);
+}
+
 const count = parseInteger({ min: 1, max: 2 ** 20 });
 
 export function addBench(program: Command, interrupts: Interrupts): void {
@@ -85,12 +103,17 @@ export function addBench(program: Command, interrupts: Interrupts): void {
         .option('--fresh', 'find out anew which kernels suit this GPU, instead of remembering it')
         .option('--train', 'instead, how fast an adapter of every layer is trained on sequences of --prompt tokens')
         .option('--rank <n>', 'of that adapter', parseInteger({ min: 1, max: 256 }), 16)
+        .option('--image <tokens>', 'instead, how long its tower takes for a picture of at most so many tokens', parseInteger({ min: 1, max: 1120 }))
+        .option('--audio <seconds>', 'instead, how long its tower takes for a sound', parseInteger({ min: 1, max: 600 }))
+        .option('--mmproj <file>', `${mmprojHelp}; MODEL may be one itself`)
         .option('--no-checkpointing', 'with --train: keep every activation instead of computing layers again')
         .option('--json', 'as JSON')
         .addHelpText('after', '\nExample:\n  lapidary bench model.gguf --backend gpu -p 512 -n 128 --depth 4096')
         .action(async (argument: string, flags: Flags) => {
             const { signal } = interrupts;
-            await withModel(argument, signal, async ({ model, engine }) => {
+            await withModel(argument, signal, async (open) => {
+                const { model, engine } = open;
+                if (flags.image !== undefined || flags.audio !== undefined) return await printTowers(open, flags, signal);
                 const started = performance.now();
                 const backend = await loadWeights(model, flags.backend, signal, {
                     fresh: flags.fresh === true,

@@ -1,5 +1,6 @@
 // lapidary encode: what towers make of a picture or a sound, for comparing engines.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
+import type { Backend } from 'lapidary';
 import { FileSink } from 'lapidary/node';
 import { UsageError } from '../errors.js';
 import { withSink, type Interrupts } from '../interrupt.js';
@@ -18,7 +19,7 @@ interface Flags {
     pixels?: string;
     mel?: string;
     json?: boolean;
-    backend: 'cpu';
+    backend: Backend;
 }
 
 export function addEncode(program: Command, interrupts: Interrupts): void {
@@ -31,7 +32,7 @@ export function addEncode(program: Command, interrupts: Interrupts): void {
         .option('--frame <file>', 'a picture that is a frame of a video')
         .option('--audio <file>', 'a sound')
         .option('--budget <n>', 'tokens that a picture may become: 280 unless told, 70 of a frame', parseInteger({ min: 1, max: 1120 }))
-        .option('--backend <name>', 'where the tower computes: cpu', 'cpu')
+        .addOption(new Option('--backend <name>', 'where the tower computes').choices(['cpu', 'gpu']).default('cpu'))
         .option('--out <file>', 'where soft tokens go, [tokens][width]; without it nothing is encoded')
         .option('--pixels <file>', 'where the picture goes as the tower is shown it, [height][width][3] from 0 to 255')
         .option('--mel <file>', 'where the log-mel features of a sound go, [frames][128]')

@@ -377,9 +377,11 @@ export class LocalCore implements Core {
             if (!this.current) await this.context.onOpened?.(description, backend);
             throwIfCancelled(signal);
             const { perLayerEmbeddings: wanted, accuracy, threads } = this.options;
+            const [towers] = projector;
+            const sized = towers ? { ...description, towers: { bytes: towers.size } } : description;
             const roomy = this.options.roomy === true && this.options.contextLength === undefined;
             const context = roomy
-                ? roomyContext(description, memoryBudget)
+                ? roomyContext(sized, memoryBudget)
                 : fittingContext(description, this.options.contextLength);
             if (context < (this.options.contextLength ?? 0)) {
                 const wished = `a context of ${this.options.contextLength} tokens was asked for`;
@@ -387,8 +389,8 @@ export class LocalCore implements Core {
             }
             const maxConversations =
                 this.options.maxConversations ??
-                (description['embedding_size'] === undefined ? fittingConversations(description, context, memoryBudget, roomy) : 1);
-            const perLayerEmbeddings = fitBudget(description, context, maxConversations, memoryBudget, wanted);
+                (description['embedding_size'] === undefined ? fittingConversations(sized, context, memoryBudget, roomy) : 1);
+            const perLayerEmbeddings = fitBudget(sized, context, maxConversations, memoryBudget, wanted);
             const loaded = await model.load(backend, {
                 signal,
                 memory: runtime.tuningCache,

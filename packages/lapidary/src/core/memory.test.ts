@@ -16,6 +16,13 @@ test('the table stays in its source exactly when the budget has no room for it',
     assert.throws(() => fit(419e6), /needs 400 MB and 20 MB for 2 conversations .* may take 419 MB/);
 });
 
+test('eyes and ears take their part of the budget', () => {
+    const seeing = { ...description, towers: { bytes: 300e6 } };
+    assert.equal(fitBudget(seeing, 4096, 2, 1320e6), 'auto');
+    assert.equal(fitBudget(seeing, 4096, 2, 1319e6), 'source');
+    assert.throws(() => fitBudget(seeing, 4096, 2, 719e6), /needs 700 MB and 20 MB/);
+});
+
 test('who says where the table has to be is taken at their word', () => {
     assert.equal(fit(2000e6, 'source'), 'source');
     assert.equal(fit(1020e6, 'gpu'), 'gpu');

@@ -4,15 +4,17 @@ import { isObject, type JsonObject } from '../json.js';
 import type { TablePlace } from '../model.js';
 
 /**
- * Bytes of weights, of the table among them that may stay in its source, and of one conversation's keys and values, with those of
- * its canvas if it has one, from what the engine says about the file.
+ * Bytes of weights, towers among them, of the table among them that may stay in its source, and of one conversation's keys and values,
+ * with those of its canvas if it has one, from what the engine says about the file.
  */
 export function memoryNeeds(
     description: JsonObject,
     contextLength: number,
 ): { weights: number; table: number; conversation: number } | undefined {
-    const { memory, context_length: longest } = description;
+    const { memory, towers, context_length: longest } = description;
     if (!isObject(memory) || typeof memory['weights'] !== 'number') return undefined;
+    // Eyes and ears come when they are first needed; there has to be room for them.
+    const senses = isObject(towers) && typeof towers['bytes'] === 'number' ? towers['bytes'] : 0;
     const points = Object.entries(memory).flatMap(([key, bytes]) => {
         const match = /^kv_cache_at_(\d+)$/.exec(key);
         return match && typeof bytes === 'number' ? [{ length: Number(match[1]), bytes }] : [];
@@ -25,7 +27,7 @@ export function memoryNeeds(
     const wanted = Math.min(contextLength, typeof longest === 'number' ? longest : contextLength);
     const canvas = typeof memory['canvas'] === 'number' ? memory['canvas'] : 0;
     return {
-        weights: memory['weights'],
+        weights: memory['weights'] + senses,
         table: typeof memory['per_layer_embeddings'] === 'number' ? memory['per_layer_embeddings'] : 0,
         conversation: Math.max(0, Math.round(short.bytes + slope * (wanted - short.length))) + canvas,
     };
