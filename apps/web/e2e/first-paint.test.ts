@@ -39,6 +39,8 @@ for (const [width, height] of [[1440, 900], [360, 740]] as const) {
                 await page.getByText(title).waitFor();
                 await page.getByText(motto).waitFor();
                 assert.equal(await page.getByPlaceholder('Write already').isVisible(), true);
+                // A busy machine has the page before its styles, and these before their font.
+                await page.waitForFunction(() => document.styleSheets.length > 0 && [...document.fonts].some(({ status }) => status === 'loaded'));
                 assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
                 const before = await page.evaluate(places);
                 // The model does not come either, so nothing else is there yet.

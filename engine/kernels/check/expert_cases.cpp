@@ -103,7 +103,7 @@ std::vector<Case> moe_route_backward() {
                            Shape{.n = 3, .experts = 8, .used = 2, .tokens = 1}}) {
         out.push_back({.shape = format("{} wide, {} of {} experts, {} tokens", s.n, s.used, s.experts, s.tokens),
                        .quick = true,
-                       .limit = 5e-6,
+                       .limit = 1e-5,  // the gradient of a softmax is a difference
                        .launches = {launch([s](Tensors t) {
                            return MoeRouteBackward{.ids = t[1],
                                                    .weights = t[2],

@@ -51,6 +51,7 @@ describe('towers on the GPU', needsSoftwareGpu(), () => {
                 await withProjector({ engine, model, sources, origin: file }, undefined, 'gpu', signal, async (projector) => {
                     const { media } = await addMedia(engine, projector, item, signal);
                     const { blob } = await engine.call('media.encode', { media }, { signal });
+                    await engine.call('media.close', { media });
                     const error = relativeError(floats(Buffer.from(blob)), await readTensor(path.join(data, 'media', `${file}.safetensors`), expected));
                     t.diagnostic(`relative error ${error}`);
                     // Ten times what is asked of the CPU: sums in another order, and exponentials of a GPU.
