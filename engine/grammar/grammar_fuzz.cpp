@@ -1,6 +1,7 @@
 // Schemas and texts from bytes. Whatever the program of a schema accepts must be JSON that a plain validator finds valid, and neither
 // the schema nor a step may take more than it is allowed.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -101,7 +102,9 @@ void judge(const Json& schema, const std::string& text) {
     check(!value.is_discarded());
     const auto root =
         nlohmann::json::parse(schema.dump(-1, ' ', false, Json::error_handler_t::replace), nullptr, false);
-    check(TestValidator(root).valid(value));
+    const bool valid = TestValidator(root).valid(value);
+    if (!valid) std::fprintf(stderr, "%s\nallowed %s\n", root.dump().c_str(), text.c_str());
+    check(valid);
 }
 
 // Writes by choice: first whatever comes, then what closes, so that it ends.

@@ -85,8 +85,8 @@ class TestValidator {
         const double step = number(schema, "multipleOf", 0);
         if (step <= 0) return true;
         const double times = value / step;
-        // Relative, so that what is next to nothing is not taken for zero times the step.
-        return std::abs(times - std::round(times)) <= 1e-9 * std::abs(times);
+        // As many roundings as there were: what is next to nothing is not zero times the step, nor 1e13 + 0.1 a multiple of 0.25.
+        return std::abs(times - std::round(times)) <= 1e-15 * std::abs(times);
     }
 
     [[nodiscard]] bool valid_array(const Value& value, const Value& schema, int depth) const {
